@@ -1,0 +1,1 @@
+"""Derivations, each a script that proves its formula."""

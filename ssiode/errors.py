@@ -1,0 +1,72 @@
+"""Errors that say what was given, what is allowed and how to mend it, in one line."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable
+
+
+class InputError(ValueError):
+    """Bad input from the user; its text is one line that is shown as it is.
+
+    >>> raise InputError("gamma is -1.0; it must be >= 0")
+    Traceback (most recent call last):
+    ...
+    ssiode.errors.InputError: gamma is -1.0; it must be >= 0
+    """
+
+
+def unknown_name(what: str, given: str, allowed: Iterable[str]) -> InputError:
+    """Build the error for a name that does not exist, with the nearest one that does.
+
+    >>> print(unknown_name("student", "atention", ["attention", "tied"]))
+    unknown student 'atention'; did you mean 'attention'? allowed: attention, tied
+    """
+    names = sorted(allowed)
+    near = difflib.get_close_matches(given, names, n=1, cutoff=0.5)
+    hint = f"; did you mean {near[0]!r}?" if near else ";"
+    shown = given if len(given) <= 40 else given[:37] + "..."
+    return InputError(f"unknown {what} {shown!r}{hint} allowed: {', '.join(names)}")
+
+
+def choose(what: str, given: str, allowed: Iterable[str]) -> str:
+    """Return `given` if it is one of the allowed names, else raise :func:`unknown_name`.
+
+    >>> choose("loss", "squared", ["squared", "frobenius"])
+    'squared'
+    """
+    names = tuple(allowed)
+    if not isinstance(given, str) or given not in names:
+        raise unknown_name(what, str(given), names)
+    return given
+
+
+def finite_number(name: str, value: object, *, minimum: float = -math.inf) -> float:
+    """Return `value` as a finite float that is at least `minimum`, else raise `InputError`.
+
+    >>> finite_number("gamma", 0.5, minimum=0.0)
+    0.5
+    """
+    bound = "a finite number" if minimum == -math.inf else f"a finite number >= {minimum:g}"
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if isinstance(value, bool) or not math.isfinite(number) or number < minimum:
+        raise InputError(f"{name} is {value!r}; it must be {bound}")
+    return number
+
+
+def whole_number(name: str, value: object, *, minimum: int) -> int:
+    """Return `value` as an integer that is at least `minimum`, else raise `InputError`.
+
+    >>> whole_number("replicas", 16, minimum=1)
+    16
+    """
+    is_whole = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_whole or value != value or value in (math.inf, -math.inf) or value != int(value):
+        raise InputError(f"{name} is {value!r}; it must be a whole number >= {minimum}")
+    if value < minimum:
+        raise InputError(f"{name} is {value!r}; it must be a whole number >= {minimum}")
+    return int(value)
