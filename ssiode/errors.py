@@ -70,3 +70,14 @@ def whole_number(name: str, value: object, *, minimum: int) -> int:
     if value < minimum:
         raise InputError(f"{name} is {value!r}; it must be a whole number >= {minimum}")
     return int(value)
+
+
+def number_list(name: str, value: object) -> tuple[float, ...]:
+    """Return `value` as a tuple of finite floats, else raise `InputError`.
+
+    >>> number_list("left", [1, 0.5])
+    (1.0, 0.5)
+    """
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InputError(f"{name} is {value!r}; it must be a list of numbers, one per token")
+    return tuple(finite_number(f"an entry of {name}", entry) for entry in value)

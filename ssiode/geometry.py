@@ -1,0 +1,160 @@
+"""The geometry of the sufficient statistics: metric, orthonormal basis and feasible set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ssiode.errors import InputError
+
+_RANK_TOLERANCE = 1e-12
+_FEASIBILITY_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Geometry:
+    r"""Gram matrix of the encoding rows and the teacher, and what follows from it.
+
+    With :math:`G = P P^T` and :math:`c = P w_\star/\sqrt d` the metric is
+
+    .. math:: \Gamma = \begin{pmatrix} G & c \\ c^T & 1 \end{pmatrix},
+
+    and a state :math:`v = (e, m)` is reached by some student weights if and only if it lies in
+    the range of :math:`\Gamma` and :math:`v^T \Gamma^+ v \le 1`.
+
+    Parameters
+    ----------
+    gram : array of shape (L, L)
+        Gram matrix G of the encoding.
+    teacher_overlap : array of shape (L,)
+        Overlap c of the encoding with the teacher.
+    injected : array of shape (L,)
+        Constant added to the student fields z.
+
+    Raises
+    ------
+    InputError
+        If :math:`\Gamma` is not positive semi-definite.
+
+    Examples
+    --------
+    >>> opposite = Geometry(np.array([[1.0, -1.0], [-1.0, 1.0]]), np.zeros(2), np.zeros(2))
+    >>> opposite.rank
+    2
+    >>> float(opposite.squared_length(np.array([0.6, -0.6, 0.8])).round(12))
+    1.0
+    """
+
+    gram: np.ndarray
+    teacher_overlap: np.ndarray
+    injected: np.ndarray
+
+    def __post_init__(self) -> None:
+        if self._spectrum[0][0] < -_RANK_TOLERANCE * max(1.0, self._spectrum[0][-1]):
+            raise InputError(
+                f"the encoding is impossible: the Gram matrix of its rows and the teacher has the "
+                f"negative eigenvalue {self._spectrum[0][0]:.3g}; lower teacher_overlap or mend the"
+                " Gram matrix"
+            )
+
+    @property
+    def length(self) -> int:
+        """Number of tokens L."""
+        return len(self.teacher_overlap)
+
+    @cached_property
+    def metric(self) -> np.ndarray:
+        """Gram matrix Gamma of (P_1, ..., P_L, w*/sqrt(d)), shape (L+1, L+1)."""
+        length = len(self.teacher_overlap)
+        metric = np.empty((length + 1, length + 1))
+        metric[:length, :length] = self.gram
+        metric[:length, length] = metric[length, :length] = self.teacher_overlap
+        metric[length, length] = 1.0
+        return metric
+
+    @cached_property
+    def _spectrum(self) -> tuple[np.ndarray, np.ndarray]:
+        return np.linalg.eigh(self.metric)
+
+    @cached_property
+    def _kept(self) -> np.ndarray:
+        values = self._spectrum[0]
+        return values > _RANK_TOLERANCE * max(1.0, values[-1])
+
+    @property
+    def rank(self) -> int:
+        """Rank r of the metric: the number of directions that carry information."""
+        return int(self._kept.sum())
+
+    @cached_property
+    def basis(self) -> np.ndarray:
+        """Coordinates of (P_1, ..., P_L, w*/sqrt(d)) in an orthonormal basis, shape (L+1, r)."""
+        values, vectors = self._spectrum
+        return vectors[:, self._kept] * np.sqrt(values[self._kept])
+
+    @cached_property
+    def _inverse_basis(self) -> np.ndarray:
+        values, vectors = self._spectrum
+        return (vectors[:, self._kept] / np.sqrt(values[self._kept])).T
+
+    def coordinates(self, v: np.ndarray) -> np.ndarray:
+        """Coordinates u of w/sqrt(d) in the orthonormal basis, v = basis @ u; (..., L+1) to (..., r)."""
+        return v @ self._inverse_basis.T
+
+    def squared_length(self, v: np.ndarray) -> np.ndarray:
+        r"""Squared norm :math:`v^T \Gamma^+ v` of the informative part of w/sqrt(d), in [0, 1]."""
+        return np.sum(self.coordinates(v) ** 2, axis=-1)
+
+    def outside_range(self, v: np.ndarray) -> np.ndarray:
+        """Distance of v from the range of the metric, 0 for a reachable direction."""
+        return np.linalg.norm(v - self.coordinates(v) @ self.basis.T, axis=-1)
+
+    def state(self, e: np.ndarray | float | None = None, m: float = 0.0) -> np.ndarray:
+        """Return the feasible state v = (e, m), shape (L+1,), from user input.
+
+        `e` is L numbers, one number for all tokens, or None for zero.
+
+        Raises
+        ------
+        InputError
+            If e has the wrong length, a number is not finite, or no weights have these overlaps.
+        """
+        overlaps = np.atleast_1d(np.asarray(0.0 if e is None else e, dtype=float))
+        if overlaps.size == 1:
+            overlaps = np.repeat(overlaps, self.length)
+        if overlaps.shape != (self.length,):
+            raise InputError(
+                f"e has {overlaps.size} entries; give one, or one per token ({self.length})"
+            )
+        v = np.append(overlaps, float(m))
+        if not np.all(np.isfinite(v)):
+            raise InputError(f"(e, m) = {_shown(v)} is not finite")
+        self.check_feasible(v)
+        return v
+
+    def check_feasible(self, v: np.ndarray) -> None:
+        """Raise `InputError` if no student weights have the overlaps v = (e, m)."""
+        if self.outside_range(v) > _FEASIBILITY_TOLERANCE:
+            nearest = self.coordinates(v) @ self.basis.T
+            raise InputError(
+                f"(e, m) = {_shown(v)} is infeasible: it is outside the span of this encoding and "
+                f"the teacher; the nearest state inside is {_shown(nearest)}"
+            )
+        square = float(self.squared_length(v))
+        if square > 1.0 + _FEASIBILITY_TOLERANCE:
+            raise InputError(
+                f"(e, m) = {_shown(v)} is infeasible: v^T Gamma^+ v = {square:.6g} and must be "
+                f"<= 1; the nearest state on this ray is {_shown(v / np.sqrt(square))}"
+            )
+
+    def random_state(self, d: int, generator: np.random.Generator) -> np.ndarray:
+        """Draw v_0 = (e, m) of weights uniform on the sphere of R^d: N(0, Gamma/d) for large d."""
+        inside = generator.standard_normal(self.rank)
+        outside = generator.chisquare(d - self.rank) if d > self.rank else 0.0
+        return self.basis @ (inside / np.sqrt(inside @ inside + outside))
+
+
+def _shown(v: np.ndarray) -> str:
+    return "(" + ", ".join(f"{x:.6g}" for x in v) + ")"
