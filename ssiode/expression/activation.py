@@ -1,0 +1,36 @@
+"""Activations of networks: a name or an expression in the one variable s."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import sympy
+
+from ssiode.errors import InputError
+from ssiode.expression.parser import parse_expression
+
+
+@cache
+def parse_activation(text: str) -> tuple[sympy.Expr, sympy.Symbol]:
+    """Return the activation sigma(s) and its variable.
+
+    Raises
+    ------
+    InputError
+        If the text is not an activation's name or an expression in `s` alone.
+
+    Examples
+    --------
+    >>> parse_activation("He2")[0], parse_activation("s^2 + 1")[0]
+    (He(2, s), s**2 + 1)
+    """
+    names = {"identity": "s", "square": "s^2"}
+    bare = isinstance(text, str) and text.isidentifier() and text != "s"
+    parsed = parse_expression(names.get(text, f"{text}(s)") if bare else text, length=1)
+    free = set().union(*(output.free_symbols for output in parsed.outputs))
+    strangers = sorted(str(symbol) for symbol in free if str(symbol) != "s")
+    if len(parsed.outputs) != 1 or strangers:
+        given = f"uses {', '.join(strangers)}" if strangers else "has several outputs"
+        raise InputError(f"the activation {text!r} {given}; write one expression in s")
+    symbol = next(iter(free), sympy.Symbol("s", real=True))
+    return parsed.outputs[0], symbol

@@ -1,0 +1,140 @@
+"""SymPy expressions to source text that both NumPy arrays and numba scalars can run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import sympy
+
+from ssiode.errors import InputError
+from ssiode.expression import array_functions
+from ssiode.expression.functions import He, relu, sigmoid
+
+_CALLS: dict[type[sympy.Expr], str] = {
+    sympy.exp: "exp",
+    sympy.log: "log",
+    sympy.sin: "sin",
+    sympy.cos: "cos",
+    sympy.tan: "tan",
+    sympy.sinh: "sinh",
+    sympy.cosh: "cosh",
+    sympy.tanh: "tanh",
+    sympy.erf: "erf",
+    sympy.sign: "sign",
+    sympy.Abs: "absolute",
+    sympy.Heaviside: "heaviside",
+    sigmoid: "sigmoid",
+    relu: "relu",
+    He: "hermite",
+}
+_FOLDS: dict[type[sympy.Expr], str] = {sympy.Max: "maximum", sympy.Min: "minimum"}
+
+
+def array_function(
+    expressions: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol]
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Compile expressions to a NumPy function from shape (..., n_symbols) to (..., k).
+
+    Raises
+    ------
+    InputError
+        If an expression contains a function or symbol that has no numerical meaning here.
+
+    Examples
+    --------
+    >>> x = sympy.Symbol("x", real=True)
+    >>> array_function([x**2 - 1], [x])(np.array([[3.0]])).tolist()
+    [[8.0]]
+    """
+    lines, results = _statements(expressions, symbols, unpack="z[..., {}]")
+    body = [*lines, f"return stack_last(z, ({', '.join(results)},))"]
+    source = "def function(z):\n" + "".join(f"    {line}\n" for line in body)
+    namespace = {name: getattr(array_functions, name) for name in array_functions.__all__}
+    exec(source, namespace)  # the text was printed above from whitelisted nodes only
+    return namespace["function"]
+
+
+def kernel_function(
+    name: str, expressions: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol]
+) -> str:
+    """Source of a numba function ``name(z, out)`` on 1-D arrays that writes k values to `out`.
+
+    >>> x = sympy.Symbol("x", real=True)
+    >>> print(kernel_function("f", [x**2 - 1], [x]))
+    @njit(error_model="numpy")
+    def f(z, out):
+        s0 = z[0]
+        out[0] = (-1.0 + (s0 * s0))
+    <BLANKLINE>
+    """
+    lines, results = _statements(expressions, symbols, unpack="z[{}]")
+    body = [*lines, *(f"out[{i}] = {result}" for i, result in enumerate(results))]
+    text = "".join(f"    {line}\n" for line in body)
+    return f'@njit(error_model="numpy")\ndef {name}(z, out):\n{text}'
+
+
+def _statements(
+    expressions: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol], unpack: str
+) -> tuple[list[str], list[str]]:
+    """Assignments with common parts taken out, and the text of each result."""
+    names = {symbol: f"s{i}" for i, symbol in enumerate(symbols)}
+    used = set().union(*(expression.free_symbols for expression in expressions))
+    for stranger in sorted(used - set(names), key=str):
+        raise InputError(f"{stranger} has no value; give it, for example --param {stranger}=2")
+    temporaries = (sympy.Symbol(f"t{i}", real=True) for i in range(10**9))
+    shared, reduced = sympy.cse(list(expressions), symbols=temporaries, order="canonical")
+    lines = [
+        f"{names[symbol]} = {unpack.format(i)}" for i, symbol in enumerate(symbols) if symbol in used
+    ]
+    for temporary, expression in shared:
+        text = _print(expression, names)
+        names[temporary] = str(temporary)
+        lines.append(f"{names[temporary]} = {text}")
+    return lines, [_print(expression, names) for expression in reduced]
+
+
+def _print(expression: sympy.Expr, names: dict[sympy.Symbol, str]) -> str:
+    def recurse(e: sympy.Expr) -> str:
+        return _print(e, names)
+
+    if expression.is_Symbol:
+        return names[expression]
+    if not expression.free_symbols:
+        return _number(expression)
+    if expression.is_Add:
+        return f"({' + '.join(map(recurse, expression.args))})"
+    if expression.is_Mul:
+        return f"({' * '.join(map(recurse, expression.args))})"
+    if expression.is_Pow:
+        return _power(recurse(expression.base), expression.exp, recurse)
+    if type(expression) in _FOLDS:
+        first, *rest = map(recurse, expression.args)
+        for argument in rest:
+            first = f"{_FOLDS[type(expression)]}({first}, {argument})"
+        return first
+    if type(expression) is He:
+        order, argument = expression.args
+        return f"hermite({int(order)}, {recurse(argument)})"
+    if type(expression) in _CALLS:
+        return f"{_CALLS[type(expression)]}({', '.join(map(recurse, expression.args))})"
+    raise InputError(f"{type(expression).__name__} has no numerical form here: {expression}")
+
+
+def _number(expression: sympy.Expr) -> str:
+    value = sympy.N(expression, 25)
+    if not value.is_Float or not np.isfinite(float(value)):
+        raise InputError(f"{expression} is not a finite real number")
+    return repr(float(value)) if value >= 0 else f"({float(value)!r})"
+
+
+def _power(base: str, exponent: sympy.Expr, recurse: Callable[[sympy.Expr], str]) -> str:
+    if exponent == 2:
+        return f"({base} * {base})" if base.isidentifier() else f"square({base})"
+    if exponent.is_Integer:
+        return f"{base}**{int(exponent)}" if exponent > 0 else f"(1.0 / {base}**{-int(exponent)})"
+    if exponent == sympy.Rational(1, 2):
+        return f"sqrt({base})"
+    if exponent == -sympy.Rational(1, 2):
+        return f"(1.0 / sqrt({base}))"
+    return f"{base}**{recurse(exponent)}"
