@@ -1,0 +1,45 @@
+"""Softmax attention with tied weights: A = softmax over rows of z z^T."""
+
+from __future__ import annotations
+
+from math import exp
+
+import numpy as np
+from numba import njit
+
+
+@njit(error_model="numpy")
+def attention_matrix(z: np.ndarray, matrix: np.ndarray) -> None:
+    """Write the L x L matrix A row by row into `matrix` (L*L entries)."""
+    length = z.shape[0]
+    low = high = z[0]
+    for j in range(1, length):
+        low = min(low, z[j])
+        high = max(high, z[j])
+    for i in range(length):
+        # The largest score of row i is at the largest or the smallest z, by the sign of z_i.
+        largest = z[i] * (high if z[i] >= 0.0 else low)
+        total = 0.0
+        for j in range(length):
+            weight = exp(z[i] * z[j] - largest)
+            matrix[i * length + j] = weight
+            total += weight
+        for j in range(length):
+            matrix[i * length + j] /= total
+
+
+@njit(error_model="numpy")
+def attention_pullback(
+    z: np.ndarray, matrix: np.ndarray, cotangent: np.ndarray, scale: float, gradient: np.ndarray
+) -> None:
+    """Write sum_ij scale cotangent_ij dA_ij/dz_l, from dA_ij = A_ij (ds_ij - sum_k A_ik ds_ik)."""
+    length = z.shape[0]
+    gradient[:] = 0.0
+    for i in range(length):
+        mean = 0.0
+        for j in range(length):
+            mean += matrix[i * length + j] * cotangent[i * length + j]
+        for j in range(length):
+            score = scale * matrix[i * length + j] * (cotangent[i * length + j] - mean)
+            gradient[i] += score * z[j]
+            gradient[j] += score * z[i]

@@ -1,0 +1,83 @@
+"""Gaussian averages of the loss and its gradient over weighted nodes."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from ssiode.kernels.interface import loss_forward, student_backward, student_forward
+
+
+@njit(error_model="numpy", nogil=True, cache=True)
+def accumulate_averages(
+    first: int,
+    last: int,
+    z_star: np.ndarray,
+    labels: np.ndarray,
+    star_weights: np.ndarray,
+    noise: np.ndarray,
+    noise_weights: np.ndarray,
+    offset: np.ndarray,
+    semantic_overlap: float,
+    orthogonal_overlap: float,
+    parameters: np.ndarray,
+    workspace: np.ndarray,
+    with_jacobian: bool,
+    averages: np.ndarray,
+) -> None:
+    """Add the averages over groups `first` to `last` of nodes to `averages`.
+
+    A group is the product of A teacher nodes z* and B orthogonal nodes xi, and the student fields
+    are z = m z* + s xi + offset with s = sqrt(1 - m^2).
+
+    Parameters
+    ----------
+    z_star, labels, star_weights : arrays of shape (n_groups, A, L), (n_groups, A, k), (n_groups, A)
+        Teacher fields, labels and weights.
+    noise, noise_weights : arrays of shape (n_noise_groups, B, L), (n_noise_groups, B)
+        Orthogonal fields; group i uses row i modulo n_noise_groups.
+    offset : array of shape (L,)
+        Positional overlaps e plus the injected constant.
+    averages : array of shape (L + 5,)
+        E l, E g_1..g_L, E sum g_l z*_l, E sum g_l xi_l, E sum g_l^2 and E |grad f|^2, where
+        g_l = dl/dz_l; the last one only `with_jacobian`.
+    """
+    length = z_star.shape[2]
+    n_outputs = labels.shape[2]
+    z = np.empty(length)
+    gradient = np.empty(length)
+    outputs = np.empty(n_outputs)
+    cotangent = np.empty(n_outputs)
+    for group in range(first, last):
+        noise_group = group % noise.shape[0]
+        for i in range(z_star.shape[1]):
+            for j in range(noise.shape[1]):
+                weight = star_weights[group, i] * noise_weights[noise_group, j]
+                for token in range(length):
+                    z[token] = (
+                        semantic_overlap * z_star[group, i, token]
+                        + orthogonal_overlap * noise[noise_group, j, token]
+                        + offset[token]
+                    )
+                student_forward(z, parameters, workspace, outputs)
+                loss = loss_forward(labels[group, i], outputs, cotangent)
+                student_backward(z, parameters, workspace, cotangent, gradient)
+                along_teacher = along_noise = square = 0.0
+                for token in range(length):
+                    along_teacher += gradient[token] * z_star[group, i, token]
+                    along_noise += gradient[token] * noise[noise_group, j, token]
+                    square += gradient[token] * gradient[token]
+                    averages[1 + token] += weight * gradient[token]
+                averages[0] += weight * loss
+                averages[length + 1] += weight * along_teacher
+                averages[length + 2] += weight * along_noise
+                averages[length + 3] += weight * square
+                if with_jacobian:
+                    square = 0.0
+                    for a in range(n_outputs):
+                        cotangent[:] = 0.0
+                        cotangent[a] = 1.0
+                        student_backward(z, parameters, workspace, cotangent, gradient)
+                        for token in range(length):
+                            square += gradient[token] * gradient[token]
+                    averages[length + 4] += weight * square
