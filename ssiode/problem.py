@@ -1,0 +1,183 @@
+"""A problem: what is learned, by whom, with which loss, and how training runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+from ssiode.encoding import Encoding
+from ssiode.errors import InputError, finite_number, unknown_name
+from ssiode.geometry import Geometry
+from ssiode.loss import Loss, SquaredLoss
+from ssiode.registry import build, set_fields
+from ssiode.settings import InitialCondition, SGDSettings
+from ssiode.student import Student
+from ssiode.target import Target
+
+_TABLES = ("target", "student", "encoding", "loss", "sgd", "initial")
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A target, a student and an encoding, with a loss and the settings of training.
+
+    Parameters
+    ----------
+    target : Target
+    student : Student
+    encoding : Encoding
+    loss : Loss
+    label_noise : float
+        Variance Delta >= 0 of Gaussian noise on every label.
+    sgd : SGDSettings
+    initial : InitialCondition
+
+    Raises
+    ------
+    InputError
+        If the parts do not fit: outputs of different number, an encoding that cannot be, an
+        infeasible initial overlap.
+
+    Examples
+    --------
+    >>> from ssiode import Attention
+    >>> problem = Problem(Target("He2(z1) + He2(z2)"), Attention("trace"), Encoding("opposite"))
+    >>> problem.length, problem.geometry.rank
+    (2, 2)
+    """
+
+    target: Target
+    student: Student
+    encoding: Encoding = field(default_factory=Encoding)
+    loss: Loss = field(default_factory=SquaredLoss)
+    label_noise: float = 0.0
+    sgd: SGDSettings = field(default_factory=SGDSettings)
+    initial: InitialCondition = field(default_factory=InitialCondition)
+
+    def __post_init__(self) -> None:
+        noise = finite_number("label_noise", self.label_noise, minimum=0)
+        object.__setattr__(self, "label_noise", noise)
+        self.student.parameters(self.length)
+        outputs = self.student.n_outputs(self.length)
+        if outputs != self.target.n_outputs:
+            raise InputError(
+                f"the target has {self.target.n_outputs} outputs and the student has {outputs}; "
+                "choose a reduction or a list of expressions so that they are equal"
+            )
+        self.initial.fixed_state(self.geometry)
+
+    @property
+    def length(self) -> int:
+        """Number of tokens L."""
+        return self.target.length
+
+    @cached_property
+    def geometry(self) -> Geometry:
+        """Metric and feasible set of the sufficient statistics."""
+        return self.encoding.geometry(self.length)
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether target, student and loss all have all derivatives."""
+        return self.target.is_smooth and self.student.is_smooth and self.loss.is_smooth
+
+    def replace(self, **changes: Any) -> Self:
+        """Copy with fields, or settings of the run, changed.
+
+        >>> from ssiode import LinearAttention
+        >>> Problem(Target("z1"), LinearAttention()).replace(gamma=0.1, d=50).sgd.gamma
+        0.1
+        """
+        run = {f.name for f in dataclasses.fields(SGDSettings)} & set(changes)
+        if run:
+            settings = {name: changes.pop(name) for name in run}
+            changes["sgd"] = dataclasses.replace(changes.get("sgd", self.sgd), **settings)
+        return dataclasses.replace(self, **changes)
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> Self:
+        """Read a problem file.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read, is not TOML, or has a key that does not exist.
+        """
+        return cls.from_tables(read_tables(path))
+
+    @classmethod
+    def from_tables(cls, tables: Mapping[str, Any]) -> Self:
+        """Build a problem from the tables of a problem file.
+
+        >>> Problem.from_tables({"target": {"expression": "z1"}, "student": {"kind": "tied"}}).length
+        1
+        """
+        for name, table in tables.items():
+            if name not in _TABLES:
+                raise unknown_name("table", name, _TABLES)
+            if not isinstance(table, Mapping):
+                raise InputError(f"[{name}] is {table!r}; it must be a table of keys")
+        if "target" not in tables:
+            raise InputError("the problem has no target; give [target] or --target")
+        target = dict(tables["target"])
+        noise = target.pop("label_noise", 0.0)
+        return cls(
+            Target.from_table(target),
+            Student.from_table({"kind": "attention", **tables.get("student", {})}),
+            build(Encoding, "encoding", tables.get("encoding", {})),
+            Loss.from_table({"kind": "squared", **tables.get("loss", {})}),
+            noise,
+            build(SGDSettings, "sgd", tables.get("sgd", {})),
+            build(InitialCondition, "initial", tables.get("initial", {})),
+        )
+
+    def to_tables(self) -> dict[str, dict[str, Any]]:
+        """Return the tables that :meth:`from_tables` takes."""
+        return {
+            "target": {**self.target.to_table(), "label_noise": self.label_noise},
+            "student": self.student.to_table(),
+            "encoding": set_fields(self.encoding),
+            "loss": self.loss.to_table(),
+            "sgd": set_fields(self.sgd),
+            "initial": set_fields(self.initial),
+        }
+
+    def to_toml(self, path: str | Path) -> None:
+        """Write a problem file that :meth:`from_toml` reads."""
+        import tomli_w
+
+        Path(path).write_text(tomli_w.dumps(self.to_tables()), encoding="utf-8")
+
+
+def read_tables(path: str | Path) -> dict[str, Any]:
+    """Read the tables of a problem file, with the rows of a matrix kept in a .npy file."""
+    path = Path(path)
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}; give a problem file") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        line = " ".join(str(error).split())
+        raise InputError(f"{path} is not a TOML file: {line}") from error
+    encoding = tables.get("encoding")
+    if isinstance(encoding, dict) and isinstance(encoding.get("matrix"), str):
+        encoding["matrix"] = load_rows(path.parent / encoding["matrix"])
+    return tables
+
+
+def load_rows(path: Path) -> list[list[float]]:
+    """Read the rows of a matrix from a .npy file."""
+    import numpy as np
+
+    try:
+        rows = np.load(path, allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot read the matrix {path}: give a .npy file of L rows") from error
+    if not isinstance(rows, np.ndarray) or rows.ndim != 2 or rows.dtype.kind not in "fiu":
+        raise InputError(f"{path} must hold a two-dimensional array of real numbers")
+    return rows.astype(float).tolist()

@@ -1,0 +1,101 @@
+"""Settings of a training run and its initial condition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ssiode.errors import InputError, choose, finite_number, number_list, whole_number
+from ssiode.geometry import Geometry
+
+
+@dataclass(frozen=True)
+class SGDSettings:
+    r"""How SGD runs: one step is :math:`w \leftarrow \sqrt d\,(w+\delta w)/|w+\delta w|`.
+
+    Parameters
+    ----------
+    gamma : float
+        Learning rate, >= 0; a step moves the ODE time by gamma/d.
+    d : int
+        Token dimension, >= 3; direct SGD needs d >= L + 2.
+    batch : int
+        Samples per step, >= 1; their gradients are averaged.
+    steps, replicas : int
+        Number of SGD steps and of independent runs, >= 1.
+    seed : int
+        Seed of all randomness, >= 0.
+
+    Examples
+    --------
+    >>> SGDSettings(gamma=0.5, d=1000, steps=4000).ode_time
+    2.0
+    """
+
+    gamma: float = 0.05
+    d: int = 1000
+    batch: int = 1
+    steps: int = 200_000
+    replicas: int = 16
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gamma", finite_number("gamma", self.gamma, minimum=0))
+        minima = {"d": 3, "batch": 1, "steps": 1, "replicas": 1, "seed": 0}
+        for name, minimum in minima.items():
+            value = whole_number(name, getattr(self, name), minimum=minimum)
+            object.__setattr__(self, name, value)
+
+    @property
+    def ode_time(self) -> float:
+        """Length t = gamma steps / d of the run in ODE time."""
+        return self.gamma * self.steps / self.d
+
+
+@dataclass(frozen=True)
+class InitialCondition:
+    """Where training starts.
+
+    Parameters
+    ----------
+    kind : str
+        `random` (weights uniform on the sphere) or `fixed` (the overlaps below).
+    e : float or sequence of L floats, optional
+        Positional overlaps for `fixed`; one number holds for every token, none means 0.
+    m : float, optional
+        Semantic overlap for `fixed`, in [-1, 1]; none means 0.
+
+    Examples
+    --------
+    >>> from ssiode import Encoding
+    >>> opposite = Encoding("opposite").geometry(2)
+    >>> InitialCondition("fixed", e=(0.1, -0.1), m=0.2).state(opposite, d=100, seed=0).tolist()
+    [0.1, -0.1, 0.2]
+    """
+
+    kind: str = "random"
+    e: tuple[float, ...] | float | None = None
+    m: float | None = None
+
+    def __post_init__(self) -> None:
+        choose("initial condition", self.kind, ("random", "fixed"))
+        if self.kind == "random" and (self.e is not None or self.m is not None):
+            raise InputError("a random initial condition takes no e and m; use kind = 'fixed'")
+        if self.e is not None:
+            is_list = not isinstance(self.e, str) and hasattr(self.e, "__iter__")
+            e = number_list("e", self.e) if is_list else finite_number("e", self.e)
+            object.__setattr__(self, "e", e)
+        if self.m is not None:
+            object.__setattr__(self, "m", finite_number("m", self.m))
+
+    def fixed_state(self, geometry: Geometry) -> np.ndarray | None:
+        """Return the overlaps v = (e, m) that were given, or None when they are random."""
+        return None if self.kind == "random" else geometry.state(self.e, self.m or 0.0)
+
+    def state(self, geometry: Geometry, d: int, seed: int) -> np.ndarray:
+        """Return the overlaps that were given, or draw those of one random start from the seed."""
+        fixed = self.fixed_state(geometry)
+        if fixed is not None:
+            return fixed
+        return geometry.random_state(d, np.random.default_rng(np.random.SeedSequence(seed)))
