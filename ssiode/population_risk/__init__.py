@@ -1,1 +1,15 @@
-"""."""
+"""The population risk R(e, m), its gradient and the second moment V of the gradient."""
+
+from ssiode.population_risk.montecarlo import MonteCarloEngine
+from ssiode.population_risk.protocol import RiskEngine, RiskEvaluation
+from ssiode.population_risk.quadrature import QuadratureEngine
+from ssiode.population_risk.selection import make_engine, risk
+
+__all__ = [
+    "MonteCarloEngine",
+    "QuadratureEngine",
+    "RiskEngine",
+    "RiskEvaluation",
+    "make_engine",
+    "risk",
+]

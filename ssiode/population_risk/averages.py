@@ -1,0 +1,108 @@
+r"""From weighted nodes to the risk, its gradient and the second moment.
+
+With :math:`x = m z_\star + s\,\xi`, :math:`s = \sqrt{1-m^2}`, :math:`z = x + e` and
+:math:`g_l = \partial\ell/\partial z_l` (Arnaboldi et al., arXiv 2506.02651, and Stein's lemma):
+
+.. math::
+
+    R = E\,\ell,\qquad \partial R/\partial e_l = E\,g_l,\qquad
+    \partial R/\partial m = E\sum_l g_l z_{\star l} - \frac m s\, E\sum_l g_l \xi_l,\qquad
+    V = E\sum_l g_l^2.
+
+The quotient :math:`s^{-1} E\sum_l g_l\xi_l` stays finite at :math:`|m| = 1`: for nodes that are
+symmetric in :math:`\xi` it is a central difference of the gradient, so s is kept from below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ssiode.kernels.linker import link, piece
+from ssiode.threads import map_in_threads
+
+if TYPE_CHECKING:
+    from ssiode.problem import Problem
+
+# A central difference over 1e-5 has a truncation error of 1e-10 and a rounding error of 1e-11.
+SMALLEST_ORTHOGONAL_OVERLAP = 1e-5
+
+
+@dataclass(frozen=True, eq=False)
+class NodeSet:
+    """Groups of nodes: in each group A teacher nodes times B orthogonal ones.
+
+    Attributes
+    ----------
+    z_star, labels, star_weights : arrays of shape (n_groups, A, L), (n_groups, A, k), (n_groups, A)
+        Teacher fields, labels g(z*) and weights.
+    noise, noise_weights : arrays of shape (n_noise_groups, B, L), (n_noise_groups, B)
+        Orthogonal fields xi; group i uses entry i modulo n_noise_groups.
+    blocks : tuple of (first, last)
+        Ranges of groups that are summed apart.
+    """
+
+    z_star: np.ndarray
+    labels: np.ndarray
+    star_weights: np.ndarray
+    noise: np.ndarray
+    noise_weights: np.ndarray
+    blocks: tuple[tuple[int, int], ...]
+
+
+class Averager:
+    """Evaluates the averages of one problem on node sets with the linked kernel."""
+
+    def __init__(self, problem: Problem) -> None:
+        student, length = problem.student, problem.length
+        pieces = [*student.kernel_pieces(), problem.loss.kernel_piece(), piece("expectation")]
+        self._accumulate = link(pieces).accumulate_averages
+        self._parameters = student.parameters(length)
+        self._workspace_size = student.workspace_size(length)
+        self._problem = problem
+
+    def __call__(self, nodes: NodeSet, v: np.ndarray) -> np.ndarray:
+        """Rows (R, dR/de_1, ..., dR/de_L, dR/dm, V), one for each block of the nodes."""
+        problem, length = self._problem, self._problem.length
+        m = float(np.clip(v[-1], -1.0, 1.0))
+        s = max(float(np.sqrt(1.0 - m * m)), SMALLEST_ORTHOGONAL_OVERLAP)
+        offset = v[:-1] + problem.geometry.injected
+        with_jacobian = problem.label_noise > 0 and problem.loss.noise_is_additive
+
+        def block_averages(block: tuple[int, int]) -> np.ndarray:
+            averages = np.zeros(length + 5)
+            self._accumulate(
+                *block,
+                nodes.z_star,
+                nodes.labels,
+                nodes.star_weights,
+                nodes.noise,
+                nodes.noise_weights,
+                offset,
+                m,
+                s,
+                self._parameters,
+                np.empty(self._workspace_size),
+                with_jacobian,
+                averages,
+            )
+            return averages
+
+        rows = np.array(map_in_threads(block_averages, nodes.blocks))
+        return self._moments(rows, m, s, with_jacobian)
+
+    def _moments(self, rows: np.ndarray, m: float, s: float, with_noise: bool) -> np.ndarray:
+        problem, length = self._problem, self._problem.length
+        moments = np.empty((len(rows), length + 3))
+        moments[:, : length + 1] = rows[:, : length + 1]
+        moments[:, length + 1] = rows[:, length + 1] - m / s * rows[:, length + 2]
+        moments[:, length + 2] = rows[:, length + 3]
+        if with_noise:
+            # y = g + noise adds Delta per output to E |y - f|^2 and 4 Delta E |grad f|^2 to V.
+            moments[:, 0] += problem.label_noise * problem.target.n_outputs
+            moments[:, length + 2] += 4 * problem.label_noise * rows[:, length + 4]
+        moments[:, : length + 2] *= problem.loss.scale
+        moments[:, length + 2] *= problem.loss.scale**2
+        return moments

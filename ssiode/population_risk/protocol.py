@@ -1,0 +1,84 @@
+"""What every engine for the population risk gives."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from ssiode.errors import choose
+
+if TYPE_CHECKING:
+    from ssiode.problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class RiskEvaluation:
+    """Population risk, its gradient and the second moment of the gradient at one state.
+
+    Attributes
+    ----------
+    value, value_error : float
+        R(e, m) = E l and an estimate of its error.
+    gradient, gradient_error : arrays of shape (L + 1,)
+        (dR/de_1, ..., dR/de_L, dR/dm).
+    second_moment, second_moment_error : float
+        V = E sum_l (dl/dz_l)^2 of one sample, without the division by the batch size.
+    engine, reason : str
+        Which engine computed it, and why that one.
+    """
+
+    value: float
+    value_error: float
+    gradient: np.ndarray
+    gradient_error: np.ndarray
+    second_moment: float
+    second_moment_error: float
+    engine: str
+    reason: str
+
+
+class RiskEngine(ABC):
+    """An engine that averages the loss of one problem over its Gaussian fields.
+
+    A subclass sets `name` and is then found by it.
+    """
+
+    name: ClassVar[str]
+    engines: ClassVar[dict[str, type[RiskEngine]]] = {}
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "name" in cls.__dict__:
+            cls.engines[cls.name] = cls
+
+    problem: Problem
+    reason: str = "asked for by name"
+
+    @classmethod
+    @abstractmethod
+    def objection(cls, problem: Problem) -> str | None:
+        """Why this engine cannot serve the problem, or None if it can."""
+
+    @abstractmethod
+    def evaluate(self, v: np.ndarray) -> RiskEvaluation:
+        """Risk, gradient and second moment at v = (e, m) of shape (L + 1,), with errors."""
+
+    @abstractmethod
+    def gradient_and_second_moment(self, v: np.ndarray) -> tuple[np.ndarray, float]:
+        """The same without errors, as fast as possible: a deterministic function of v."""
+
+    @abstractmethod
+    def risk(self, v: np.ndarray) -> float:
+        """The risk alone, without its error."""
+
+    @abstractmethod
+    def companion(self) -> RiskEngine:
+        """An engine with independent numerical errors of at least about the same size."""
+
+
+def engine_class(name: str) -> type[RiskEngine]:
+    """Look an engine up by name."""
+    return RiskEngine.engines[choose("engine", name, RiskEngine.engines)]

@@ -1,0 +1,122 @@
+"""Tensor Gauss-Hermite quadrature over the 2L fields of short sequences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import numpy as np
+
+from ssiode.errors import InputError, whole_number
+from ssiode.hermite.nodes import gauss_hermite_grid
+from ssiode.population_risk.averages import Averager, NodeSet
+from ssiode.population_risk.protocol import RiskEngine, RiskEvaluation
+
+if TYPE_CHECKING:
+    from ssiode.problem import Problem
+
+_LONGEST = 2
+_N_BLOCKS = 16
+_ORDERS = {1: (16, 24, 36, 54, 80, 120, 180, 270), 2: (10, 14, 20, 28, 40, 56)}
+
+
+class QuadratureEngine(RiskEngine):
+    """Averages on the product of Gauss-Hermite rules in z* and xi, for L <= 2.
+
+    The error of a result is its difference from the rule of two thirds the order, which bounds it
+    while the rule converges; kinks of target, student or loss make that slow, and the error says so.
+
+    Parameters
+    ----------
+    problem : Problem
+    order : int
+        Nodes per axis, >= 4; a point costs order^(2L) evaluations of the loss.
+
+    Raises
+    ------
+    InputError
+        For L > 2, and for label noise under a loss in which it does not separate.
+    """
+
+    name: ClassVar[str] = "quadrature"
+
+    def __init__(self, problem: Problem, order: int | None = None) -> None:
+        if (objection := self.objection(problem)) is not None:
+            raise InputError(f"engine 'quadrature' does not serve: {objection}")
+        self.problem = problem
+        default = _ORDERS[problem.length][2]
+        self.order = default if order is None else whole_number("order", order, minimum=4)
+        self._average = Averager(problem)
+        self._nodes = _node_set(problem, self.order)
+        self._coarse_nodes: NodeSet | None = None
+
+    @classmethod
+    def objection(cls, problem: Problem) -> str | None:
+        """Long sequences have too many axes; noise that does not separate adds axes."""
+        if problem.length > _LONGEST:
+            return f"length is {problem.length} and the tensor grid allows {_LONGEST}"
+        if problem.label_noise > 0 and not problem.loss.noise_is_additive:
+            return f"label noise does not separate under the {problem.loss.kind} loss"
+        return None
+
+    @classmethod
+    def converged(cls, problem: Problem, v: np.ndarray, tolerance: float) -> Self:
+        """Return the engine of the lowest order whose error at v is below the tolerance.
+
+        The error is that of risk and gradient, relative to the scale of the risk. When the highest
+        order is reached the engine is returned all the same: its errors tell.
+        """
+        for order in _ORDERS[problem.length]:
+            engine = cls(problem, order)
+            result = engine.evaluate(v)
+            worst = max(result.value_error, float(result.gradient_error.max()))
+            if worst <= tolerance * max(abs(result.value), 1e-300):
+                break
+        return engine
+
+    def evaluate(self, v: np.ndarray) -> RiskEvaluation:
+        """See :meth:`RiskEngine.evaluate`."""
+        if self._coarse_nodes is None:
+            self._coarse_nodes = _node_set(self.problem, max(3, 2 * self.order // 3))
+        moments = self._sum(self._nodes, v)
+        rounding = 1e-10 * max(1.0, float(np.abs(moments).max())) * (1.0 - v[-1] ** 2 < 1e-10)
+        rounding += 4e-15 * float(np.abs(moments).max())
+        error = np.abs(moments - self._sum(self._coarse_nodes, v)) + rounding
+        return RiskEvaluation(
+            value=float(moments[0]),
+            value_error=float(error[0]),
+            gradient=moments[1:-1],
+            gradient_error=error[1:-1],
+            second_moment=float(moments[-1]),
+            second_moment_error=float(error[-1]),
+            engine=self.name,
+            reason=f"{self.reason}; {self.order} nodes per axis",
+        )
+
+    def gradient_and_second_moment(self, v: np.ndarray) -> tuple[np.ndarray, float]:
+        """See :meth:`RiskEngine.gradient_and_second_moment`."""
+        moments = self._sum(self._nodes, v)
+        return moments[1:-1], float(moments[-1])
+
+    def risk(self, v: np.ndarray) -> float:
+        """See :meth:`RiskEngine.risk`."""
+        return float(self._sum(self._nodes, v)[0])
+
+    def companion(self) -> QuadratureEngine:
+        """Return the rule of two thirds the order, whose error is larger."""
+        return QuadratureEngine(self.problem, max(4, 2 * self.order // 3))
+
+    def _sum(self, nodes: NodeSet, v: np.ndarray) -> np.ndarray:
+        return self._average(nodes, v).sum(axis=0)
+
+
+def _node_set(problem: Problem, order: int) -> NodeSet:
+    points, weights = gauss_hermite_grid(order, problem.length)
+    edges = np.linspace(0, len(points), min(_N_BLOCKS, len(points)) + 1).astype(int)
+    return NodeSet(
+        z_star=points[:, None, :],
+        labels=problem.target(points)[:, None, :],
+        star_weights=weights[:, None],
+        noise=points[None, :, :],
+        noise_weights=weights[None, :],
+        blocks=tuple(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)),
+    )
