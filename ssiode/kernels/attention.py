@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", inline="always")
 def attention_matrix(z: np.ndarray, matrix: np.ndarray) -> None:
     """Write the L x L matrix A row by row into `matrix` (L*L entries)."""
     length = z.shape[0]
@@ -21,20 +21,23 @@ def attention_matrix(z: np.ndarray, matrix: np.ndarray) -> None:
         largest = z[i] * (high if z[i] >= 0.0 else low)
         total = 0.0
         for j in range(length):
-            weight = exp(z[i] * z[j] - largest)
+            score = z[i] * z[j]
+            weight = exp(score - largest) if score != largest else 1.0
             matrix[i * length + j] = weight
             total += weight
+        inverse = 1.0 / total
         for j in range(length):
-            matrix[i * length + j] /= total
+            matrix[i * length + j] *= inverse
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", inline="always")
 def attention_pullback(
     z: np.ndarray, matrix: np.ndarray, cotangent: np.ndarray, scale: float, gradient: np.ndarray
 ) -> None:
     """Write sum_ij scale cotangent_ij dA_ij/dz_l, from dA_ij = A_ij (ds_ij - sum_k A_ik ds_ik)."""
     length = z.shape[0]
-    gradient[:] = 0.0
+    for i in range(length):
+        gradient[i] = 0.0
     for i in range(length):
         mean = 0.0
         for j in range(length):

@@ -8,7 +8,7 @@ from numba import njit
 from ssiode.kernels.attention import attention_matrix, attention_pullback
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", inline="always")
 def student_forward(
     z: np.ndarray, parameters: np.ndarray, workspace: np.ndarray, outputs: np.ndarray
 ) -> None:
@@ -18,7 +18,7 @@ def student_forward(
         outputs[i] = parameters[0] * workspace[i]
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", inline="always")
 def student_backward(
     z: np.ndarray,
     parameters: np.ndarray,

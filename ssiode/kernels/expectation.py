@@ -17,6 +17,7 @@ def accumulate_averages(
     star_weights: np.ndarray,
     noise: np.ndarray,
     noise_weights: np.ndarray,
+    noise_counts: np.ndarray,
     offset: np.ndarray,
     semantic_overlap: float,
     orthogonal_overlap: float,
@@ -36,6 +37,8 @@ def accumulate_averages(
         Teacher fields, labels and weights.
     noise, noise_weights : arrays of shape (n_noise_groups, B, L), (n_noise_groups, B)
         Orthogonal fields; group i uses row i modulo n_noise_groups.
+    noise_counts : integer array of shape (n_groups,)
+        How many of the B orthogonal nodes the group uses, from the first on.
     offset : array of shape (L,)
         Positional overlaps e plus the injected constant.
     averages : array of shape (L + 5,)
@@ -46,12 +49,15 @@ def accumulate_averages(
     n_outputs = labels.shape[2]
     z = np.empty(length)
     gradient = np.empty(length)
+    label = np.empty(n_outputs)
     outputs = np.empty(n_outputs)
     cotangent = np.empty(n_outputs)
     for group in range(first, last):
         noise_group = group % noise.shape[0]
         for i in range(z_star.shape[1]):
-            for j in range(noise.shape[1]):
+            for a in range(n_outputs):
+                label[a] = labels[group, i, a]
+            for j in range(noise_counts[group]):
                 weight = star_weights[group, i] * noise_weights[noise_group, j]
                 for token in range(length):
                     z[token] = (
@@ -60,7 +66,7 @@ def accumulate_averages(
                         + offset[token]
                     )
                 student_forward(z, parameters, workspace, outputs)
-                loss = loss_forward(labels[group, i], outputs, cotangent)
+                loss = loss_forward(label, outputs, cotangent)
                 student_backward(z, parameters, workspace, cotangent, gradient)
                 along_teacher = along_noise = square = 0.0
                 for token in range(length):

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", inline="always")
 def loss_forward(labels: np.ndarray, outputs: np.ndarray, cotangent: np.ndarray) -> float:
     """Return the loss and write dl/df_a = -(y_a - f_a) / |y - f|."""
     total = 0.0

@@ -14,7 +14,7 @@ from numba import njit
 from ssiode.kernels.activation_interface import activation, activation_derivative
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", inline="always")
 def student_forward(
     z: np.ndarray, parameters: np.ndarray, workspace: np.ndarray, outputs: np.ndarray
 ) -> None:
@@ -27,7 +27,7 @@ def student_forward(
     outputs[0] *= parameters[0]
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", inline="always")
 def student_backward(
     z: np.ndarray,
     parameters: np.ndarray,
@@ -38,4 +38,5 @@ def student_backward(
     """Write the same derivative scale sigma'(s) / sqrt(L) for every token."""
     activation_derivative(workspace, gradient)
     slope = cotangent[0] * parameters[0] * gradient[0] / sqrt(z.shape[0])
-    gradient[:] = slope
+    for i in range(z.shape[0]):
+        gradient[i] = slope

@@ -40,6 +40,8 @@ class NodeSet:
         Teacher fields, labels g(z*) and weights.
     noise, noise_weights : arrays of shape (n_noise_groups, B, L), (n_noise_groups, B)
         Orthogonal fields xi; group i uses entry i modulo n_noise_groups.
+    noise_counts : integer array of shape (n_groups,)
+        How many of the B orthogonal nodes a group uses, from the first on.
     blocks : tuple of (first, last)
         Ranges of groups that are summed apart.
     """
@@ -49,6 +51,7 @@ class NodeSet:
     star_weights: np.ndarray
     noise: np.ndarray
     noise_weights: np.ndarray
+    noise_counts: np.ndarray
     blocks: tuple[tuple[int, int], ...]
 
 
@@ -80,6 +83,7 @@ class Averager:
                 nodes.star_weights,
                 nodes.noise,
                 nodes.noise_weights,
+                nodes.noise_counts,
                 offset,
                 m,
                 s,

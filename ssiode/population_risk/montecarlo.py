@@ -76,6 +76,7 @@ class MonteCarloEngine(RiskEngine):
         """See :meth:`RiskEngine.evaluate`; the errors are standard errors over the blocks."""
         moments = self._average(self._nodes, v)
         mean = moments.mean(axis=0)
+        sampler = f"{self.samples} {self.sampling} samples of 4 signs, seed {self.seed}"
         error = moments.std(axis=0, ddof=1) / np.sqrt(self.blocks)
         return RiskEvaluation(
             value=float(mean[0]),
@@ -85,7 +86,7 @@ class MonteCarloEngine(RiskEngine):
             second_moment=float(mean[-1]),
             second_moment_error=float(error[-1]),
             engine=self.name,
-            reason=f"{self.reason}; {self.samples} {self.sampling} samples of 4 signs, seed {self.seed}",
+            reason=f"{self.reason}; {sampler}",
         )
 
     def gradient_and_second_moment(self, v: np.ndarray) -> tuple[np.ndarray, float]:
@@ -122,6 +123,7 @@ class MonteCarloEngine(RiskEngine):
             star_weights=np.full(z_star.shape[:2], 0.5 / per_block),
             noise=normals[:, None, length : 2 * length] * _SIGNS[:, None],
             noise_weights=np.full((len(normals), 2), 0.5),
+            noise_counts=np.full(len(normals), 2),
             blocks=tuple((i * per_block, (i + 1) * per_block) for i in range(self.blocks)),
         )
 

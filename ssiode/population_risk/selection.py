@@ -14,11 +14,13 @@ from ssiode.population_risk.quadrature import QuadratureEngine
 if TYPE_CHECKING:
     from ssiode.problem import Problem
 
-_TOLERANCE = 1e-6
-
 
 def make_engine(
-    problem: Problem, name: str | None = None, v: np.ndarray | None = None, **options: Any
+    problem: Problem,
+    name: str | None = None,
+    v: np.ndarray | None = None,
+    tolerance: float = 1e-6,
+    **options: Any,
 ) -> RiskEngine:
     """Build the engine of that name, or the one that suits the problem.
 
@@ -30,6 +32,8 @@ def make_engine(
         smooth target, student and loss), else Monte Carlo.
     v : array of shape (L + 1,), optional
         State at which the order of the quadrature is chosen; without it the order is a default.
+    tolerance : float
+        Error, relative to the risk, that the order of the quadrature is chosen for.
     **options
         Arguments of the engine, such as `order` or `samples` and `seed`.
 
@@ -49,7 +53,7 @@ def make_engine(
     kind = engine_class(name)
     try:
         if kind is QuadratureEngine and v is not None and not options:
-            engine = QuadratureEngine.converged(problem, v, _TOLERANCE)
+            engine = QuadratureEngine.converged(problem, v, tolerance)
         else:
             engine = kind(problem, **options)
     except TypeError as error:
