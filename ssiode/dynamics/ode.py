@@ -1,0 +1,251 @@
+"""Integration of the ODE on the sufficient statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ssiode.dynamics.vector_field import vector_field
+from ssiode.errors import InputError, finite_number, whole_number
+from ssiode.population_risk import RiskEngine, make_engine
+from ssiode.recovery import DEFAULT_THRESHOLD, check_threshold
+from ssiode.results import Trajectory
+
+if TYPE_CHECKING:
+    from ssiode.problem import Problem
+
+_MAX_STEPS = 20_000
+_GRADIENT_FLOW_TIME = 20.0
+_ENGINE_TOLERANCE = 1e-2
+
+
+def solve_ode(
+    problem: Problem,
+    gamma: float | None = None,
+    t_max: float | None = None,
+    e: Any = None,
+    m: float | None = None,
+    *,
+    points: int = 201,
+    times: np.ndarray | None = None,
+    threshold: float = DEFAULT_THRESHOLD,
+    engine: str | RiskEngine | None = None,
+    rtol: float | None = None,
+    estimate_error: bool = True,
+    **engine_options: Any,
+) -> Trajectory:
+    r"""Solve dv/dt = -(Gamma - v v^T) grad R - (gamma / 2b) V v from the initial overlaps.
+
+    The solver is DOP853, stepped by hand so that a solve that fails or is interrupted keeps what
+    it reached. Its absolute tolerance is a thousandth of the smallest initial overlap that is not
+    zero, because the escape from a saddle forgets nothing that was lost there.
+
+    Parameters
+    ----------
+    problem : Problem
+    gamma : float, optional
+        Learning rate >= 0; by default that of the problem. 0 is gradient flow.
+    t_max : float, optional
+        Last ODE time; by default that of the problem's steps, gamma * steps / d, and 20 for
+        gradient flow.
+    e, m : optional
+        Initial overlaps; by default those of the problem's initial condition.
+    points : int
+        Number of equidistant times, >= 2.
+    times : array, optional
+        Increasing times >= 0 instead of these.
+    threshold : float
+        eta in (0, 1] of weak recovery, |v| >= eta in the Euclidean norm.
+    engine : str or RiskEngine, optional
+        Engine of the right-hand side; chosen if not given. Its samples or nodes are fixed, so the
+        right-hand side is a function.
+    rtol : float, optional
+        Relative tolerance of the solver; by default a tenth of the engine's relative error at the
+        start, between 1e-9 and 1e-4: more would resolve the engine's noise.
+    estimate_error : bool
+        Solve once more with an engine of independent errors; the difference is the error.
+    **engine_options
+        Arguments of the engine, such as `order`, or `samples` and `seed`.
+
+    Raises
+    ------
+    InputError
+        On an infeasible initial state or a number out of range.
+
+    Examples
+    --------
+    The linear problem m' = 2 (1 - m^2) has the solution tanh(2 t):
+
+    >>> from ssiode import Problem, Target, TiedNetwork
+    >>> linear = Problem(Target("z1"), TiedNetwork("identity"))
+    >>> solution = solve_ode(linear, gamma=0.0, t_max=1.0, m=0.0)
+    >>> bool(abs(solution.m[-1] - np.tanh(2.0)) < 1e-8)
+    True
+    """
+    gamma = finite_number("gamma", problem.sgd.gamma if gamma is None else gamma, minimum=0)
+    eta = check_threshold(threshold)
+    v0 = problem.initial_state(e, m)
+    grid = _time_grid(problem, gamma, t_max, points, times)
+    if not isinstance(engine, RiskEngine):
+        engine_options.setdefault("tolerance", _ENGINE_TOLERANCE)
+        engine = make_engine(problem, engine, v0, **engine_options)
+    relative = _relative_tolerance(engine, v0) if rtol is None else finite_number("rtol", rtol)
+    solve = _Solve(problem, engine, gamma, grid, eta, relative)
+    solve.run(v0)
+    errors = _errors(solve, v0) if estimate_error and solve.status == "finished" else None
+    return solve.trajectory(errors)
+
+
+def _time_grid(
+    problem: Problem, gamma: float, t_max: float | None, points: int, times: Any
+) -> np.ndarray:
+    if times is not None:
+        grid = np.asarray(times, dtype=float)
+        if grid.ndim != 1 or not grid.size or grid[0] < 0 or not np.all(np.diff(grid) > 0):
+            raise InputError("times must be increasing numbers >= 0")
+        return grid
+    if t_max is None:
+        t_max = problem.replace(gamma=gamma).sgd.ode_time if gamma > 0 else _GRADIENT_FLOW_TIME
+    t_max = finite_number("t_max", t_max, minimum=0)
+    if t_max == 0:
+        raise InputError("t_max is 0; it must be > 0")
+    return np.linspace(0.0, t_max, whole_number("points", points, minimum=2))
+
+
+def _relative_tolerance(engine: RiskEngine, v0: np.ndarray) -> float:
+    result = engine.evaluate(v0)
+    scale = float(np.abs(result.gradient).max())
+    error = float(result.gradient_error.max())
+    return float(np.clip(0.1 * error / scale if scale > 0 else 0.0, 1e-9, 1e-4))
+
+
+@dataclass
+class _Solve:
+    """One integration, with what it has reached so far."""
+
+    problem: Problem
+    engine: RiskEngine
+    gamma: float
+    grid: np.ndarray
+    eta: float
+    rtol: float
+    states: list[np.ndarray] = field(default_factory=list)
+    recovery_time: float | None = None
+    status: str = "finished"
+    message: str = "reached the last time"
+    n_evaluations: int = 0
+
+    def right_hand_side(self, t: float, v: np.ndarray) -> np.ndarray:
+        self.n_evaluations += 1
+        gradient, second_moment = self.engine.gradient_and_second_moment(v)
+        metric, batch = self.problem.geometry.metric, self.problem.sgd.batch
+        drift = vector_field(v, metric, gradient, second_moment, self.gamma, batch)
+        if not np.all(np.isfinite(drift)):
+            raise FloatingPointError(f"the vector field is not finite at t = {t:.6g}")
+        return drift
+
+    def run(self, v0: np.ndarray) -> None:
+        from scipy.integrate import DOP853
+
+        if np.linalg.norm(v0) >= self.eta:
+            self.recovery_time = 0.0
+        if self.grid[0] == 0:
+            self.states.append(v0)
+        smallest = np.abs(v0[v0 != 0]).min() if np.any(v0) else 1.0
+        try:
+            solver = DOP853(
+                self.right_hand_side,
+                0.0,
+                v0,
+                self.grid[-1],
+                rtol=self.rtol,
+                atol=max(1e-3 * smallest * min(1.0, self.rtol / 1e-6), 1e-300),
+                max_step=max(self.grid[-1] / 20, 1e-12),
+            )
+            for _ in range(_MAX_STEPS):
+                if solver.status != "running":
+                    break
+                message = solver.step()
+                if solver.status == "failed":
+                    self._stop("failed", f"the solver stopped at t = {solver.t:.6g}: {message}")
+                    return
+                self._record(solver.t_old, solver.t, solver.dense_output())
+            else:
+                self._stop(
+                    "failed",
+                    f"stopped at t = {solver.t:.6g} after {_MAX_STEPS} steps: the ODE is stiff "
+                    "here; lower gamma or t_max",
+                )
+        except FloatingPointError as error:
+            self._stop("failed", str(error))
+        except KeyboardInterrupt:
+            self._stop("interrupted", "interrupted; times up to there are kept")
+
+    def _stop(self, status: str, message: str) -> None:
+        self.status, self.message = status, message
+
+    def _record(self, start: float, end: float, interpolant: Callable[[float], np.ndarray]) -> None:
+        for t in self.grid[len(self.states) :]:
+            if t > end:
+                break
+            self.states.append(interpolant(t))
+        if self.recovery_time is None:
+            self.recovery_time = _first_crossing(start, end, interpolant, self.eta)
+
+    def trajectory(self, errors: np.ndarray | None) -> Trajectory:
+        states = np.array(self.states).reshape(-1, self.problem.length + 1)
+        parts = None if errors is None else (errors[:, :-2], errors[:, -2], errors[:, -1])
+        e_error, m_error, risk_error = parts or (None, None, None)
+        return Trajectory(
+            problem=self.problem,
+            gamma=self.gamma,
+            t=self.grid[: len(states)],
+            e=states[:, :-1],
+            m=states[:, -1],
+            risk=self.risks(),
+            e_error=e_error,
+            m_error=m_error,
+            risk_error=risk_error,
+            status=self.status,
+            message=self.message,
+            threshold=self.eta,
+            recovery_time=self.recovery_time,
+            engine=self.engine.name,
+            reason=self.engine.reason,
+            n_evaluations=self.n_evaluations,
+        )
+
+    def risks(self) -> np.ndarray:
+        return np.array([self.engine.risk(v) for v in self.states])
+
+
+def _first_crossing(
+    start: float, end: float, interpolant: Callable[[float], np.ndarray], eta: float
+) -> float | None:
+    """First time in a step at which |v| reaches eta, looked for between nine points."""
+    from scipy.optimize import brentq
+
+    def excess(t: float) -> float:
+        return float(np.linalg.norm(interpolant(t)) - eta)
+
+    times = np.linspace(start, end, 9)
+    for left, right in pairwise(times):
+        if excess(left) < 0 <= excess(right):
+            return float(brentq(excess, left, right, xtol=1e-12))
+    return None
+
+
+def _errors(solve: _Solve, v0: np.ndarray) -> np.ndarray | None:
+    """Differences of (e, m, risk) from a solve with the companion engine, or None if that fails."""
+    other = _Solve(
+        solve.problem, solve.engine.companion(), solve.gamma, solve.grid, solve.eta, solve.rtol
+    )
+    other.run(v0)
+    if other.status != "finished":
+        return None
+    states = np.abs(np.array(solve.states) - np.array(other.states))
+    return np.column_stack([states, np.abs(solve.risks() - other.risks())])
