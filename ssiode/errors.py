@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import numbers
 from collections.abc import Iterable
 
 
@@ -64,10 +65,8 @@ def whole_number(name: str, value: object, *, minimum: int) -> int:
     >>> whole_number("replicas", 16, minimum=1)
     16
     """
-    is_whole = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_whole or value != value or value in (math.inf, -math.inf) or value != int(value):
-        raise InputError(f"{name} is {value!r}; it must be a whole number >= {minimum}")
-    if value < minimum:
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value) or value != int(value) or value < minimum:
         raise InputError(f"{name} is {value!r}; it must be a whole number >= {minimum}")
     return int(value)
 

@@ -10,6 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+
 from ssiode.encoding import Encoding
 from ssiode.errors import InputError, finite_number, unknown_name
 from ssiode.geometry import Geometry
@@ -86,6 +88,16 @@ class Problem:
         """Whether target, student and loss all have all derivatives."""
         return self.target.is_smooth and self.student.is_smooth and self.loss.is_smooth
 
+    def initial_state(self, e: Any = None, m: float | None = None) -> np.ndarray:
+        """Return one start v = (e, m), shape (L + 1,).
+
+        It is the overlaps given here, else those of the initial condition; a random start is
+        drawn from the seed.
+        """
+        if e is None and m is None:
+            return self.initial.state(self.geometry, self.sgd.d, self.sgd.seed)
+        return self.geometry.state(e, 0.0 if m is None else m)
+
     def replace(self, **changes: Any) -> Self:
         """Copy with fields, or settings of the run, changed.
 
@@ -114,8 +126,9 @@ class Problem:
     def from_tables(cls, tables: Mapping[str, Any]) -> Self:
         """Build a problem from the tables of a problem file.
 
-        >>> Problem.from_tables({"target": {"expression": "z1"}, "student": {"kind": "tied"}}).length
-        1
+        >>> tables = {"target": {"expression": "z1*z2"}, "student": {"kind": "tied"}}
+        >>> Problem.from_tables(tables).length
+        2
         """
         for name, table in tables.items():
             if name not in _TABLES:
@@ -172,8 +185,6 @@ def read_tables(path: str | Path) -> dict[str, Any]:
 
 def load_rows(path: Path) -> list[list[float]]:
     """Read the rows of a matrix from a .npy file."""
-    import numpy as np
-
     try:
         rows = np.load(path, allow_pickle=False)
     except (OSError, ValueError) as error:
