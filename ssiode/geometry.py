@@ -100,7 +100,7 @@ class Geometry:
         return (vectors[:, self._kept] / np.sqrt(values[self._kept])).T
 
     def coordinates(self, v: np.ndarray) -> np.ndarray:
-        """Coordinates u of w/sqrt(d) in the orthonormal basis, v = basis @ u; (..., L+1) to (..., r)."""
+        """Coordinates u of w/sqrt(d), with v = basis @ u; shape (..., L + 1) to (..., r)."""
         return v @ self._inverse_basis.T
 
     def squared_length(self, v: np.ndarray) -> np.ndarray:

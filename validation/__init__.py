@@ -1,1 +1,5 @@
-"""Theory against simulation."""
+"""Theory against simulation: agreement checks and benchmarks."""
+
+from ssiode.validation.agreement import Agreement, validate
+
+__all__ = ["Agreement", "validate"]

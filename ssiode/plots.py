@@ -1,0 +1,125 @@
+"""Figures: every function draws on the axes it is given and returns its artists."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ssiode.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from ssiode.results import Ensemble, Trajectory
+
+_FORMATS = (".png", ".pdf", ".svg")
+
+# Okabe and Ito's palette, which stays apart for colour-blind readers.
+SEMANTIC_COLOUR = "#D55E00"
+POSITIONAL_COLOURS = ("#0072B2", "#009E73", "#56B4E9", "#CC79A7", "#E69F00", "#999999")
+
+
+def new_figure(width: float = 6.0, height: float = 3.6) -> Figure:
+    """Return a figure that needs no display; sizes in inches.
+
+    >>> len(new_figure().axes)
+    0
+    """
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def check_figure_path(path: str | Path) -> None:
+    """Raise `InputError` before long work if a figure could not be written there.
+
+    >>> check_figure_path("figure.png")
+    """
+    path = Path(path)
+    if path.suffix.lower() not in _FORMATS:
+        raise InputError(f"figure {str(path)!r} must end in one of {', '.join(_FORMATS)}")
+    if not path.parent.is_dir():
+        raise InputError(f"the folder of figure {str(path)!r} does not exist; make it first")
+
+
+def save_figure(figure: Figure, path: str | Path) -> None:
+    """Write a figure in the format of the file's ending, the same bytes each time."""
+    import matplotlib
+
+    dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+    metadata = dates.get(Path(path).suffix.lower())
+    with matplotlib.rc_context({"svg.hashsalt": "ssiode"}):
+        figure.savefig(path, dpi=150, metadata=metadata)
+
+
+def component_names(length: int) -> list[str]:
+    """Labels of the statistics (e_1, ..., e_L, m) in the paper's letters."""
+    return [f"$e_{{{token}}}$" for token in range(1, length + 1)] + ["$m$"]
+
+
+def component_colours(length: int) -> list[str]:
+    """One colour for each of (e_1, ..., e_L, m)."""
+    cycle = POSITIONAL_COLOURS
+    return [cycle[token % len(cycle)] for token in range(length)] + [SEMANTIC_COLOUR]
+
+
+def plot_trajectory(ax: Axes, trajectory: Trajectory, components: Sequence[int]) -> list[Artist]:
+    """Draw components of the ODE solution against time as lines; return the lines."""
+    length = trajectory.e.shape[1]
+    names, colours = component_names(length), component_colours(length)
+    return [
+        ax.plot(
+            trajectory.t, trajectory.v[:, i], color=colours[i], label=f"{names[i]}, ODE", zorder=3
+        )[0]
+        for i in components
+    ]
+
+
+def plot_ensemble(ax: Axes, ensemble: Ensemble, components: Sequence[int]) -> list[Artist]:
+    """Draw mean and spread over replicas: a band of one standard deviation, and points.
+
+    Returns the bands and the points in turn.
+    """
+    length = ensemble.e.shape[2]
+    names, colours = component_names(length), component_colours(length)
+    artists: list[Artist] = []
+    for i in components:
+        values = ensemble.v[:, :, i]
+        mean, spread = values.mean(axis=0), values.std(axis=0, ddof=1)
+        every = max(1, len(mean) // 25)
+        artists.append(
+            ax.fill_between(
+                ensemble.t, mean - spread, mean + spread, color=colours[i], alpha=0.25, lw=0
+            )
+        )
+        artists += ax.plot(
+            ensemble.t[::every],
+            mean[::every],
+            "o",
+            ms=3.5,
+            color=colours[i],
+            mfc="white",
+            label=f"{names[i]}, SGD mean and spread",
+        )
+    return artists
+
+
+def plot_agreement(ax: Axes, trajectory: Trajectory, ensemble: Ensemble) -> list[Artist]:
+    """Overlay the ODE and the SGD ensemble, leaving out statistics that are zero throughout."""
+    largest = np.maximum(
+        np.abs(trajectory.v).max(axis=0), np.abs(ensemble.v).max(axis=(0, 1), initial=0.0)
+    )
+    components = [int(i) for i in np.flatnonzero(largest > 1e-12)] or [len(largest) - 1]
+    artists = plot_ensemble(ax, ensemble, components)
+    artists += plot_trajectory(ax, trajectory, components)
+    ax.set_xlabel(r"$t = \gamma\,\tau/d$")
+    ax.set_ylabel("overlaps $e$, $m$")
+    ax.margins(x=0)
+    ax.legend(frameon=False, fontsize="small", ncols=1 + (len(components) > 3))
+    return artists
