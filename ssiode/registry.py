@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from ssiode.errors import InputError, choose, unknown_name
 
-
 T = TypeVar("T")
 
 

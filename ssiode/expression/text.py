@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import ClassVar
 
 import sympy
 from sympy.printing.str import StrPrinter
@@ -11,7 +12,7 @@ from ssiode.errors import InputError
 
 
 class _Printer(StrPrinter):
-    _names = {"Abs": "abs", "Max": "max", "Min": "min", "Heaviside": "heaviside"}  # noqa: RUF012
+    _names: ClassVar = {"Abs": "abs", "Max": "max", "Min": "min", "Heaviside": "heaviside"}
 
     def _print_Function(self, expression: sympy.Function) -> str:
         name = type(expression).__name__

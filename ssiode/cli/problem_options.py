@@ -1,0 +1,145 @@
+"""The problem of a command: a file, flags that override it, or flags alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import click
+
+from ssiode.errors import InputError
+
+
+class NumberList(click.ParamType):
+    """Comma-separated numbers, such as ``0.1,-0.1``."""
+
+    name = "numbers"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return a tuple of floats."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return tuple(float(part) for part in value.split(","))
+        except ValueError:
+            self.fail(f"{value!r} is not a list of numbers; write it as 0.1,-0.1", param, ctx)
+
+
+class _Flag(NamedTuple):
+    table: str
+    key: str
+    type: Any
+    help: str
+
+
+_FLAGS = {
+    "--target": _Flag("target", "expression", str, "Expression in z1...zL, or a target's name."),
+    "--length": _Flag("target", "length", int, "Number of tokens L."),
+    "--omega": _Flag("target", "omega", float, "Mixing of the positional-semantic target."),
+    "--a": _Flag("target", "a", float, "Positional strength of the positional-semantic target."),
+    "--label-noise": _Flag("target", "label_noise", float, "Variance of noise on the labels."),
+    "--student": _Flag("student", "kind", str, "attention, linear-attention or tied."),
+    "--reduction": _Flag("student", "reduction", str, "identity, trace or projection."),
+    "--left": _Flag("student", "left", NumberList(), "Left vector of the projection."),
+    "--right": _Flag("student", "right", NumberList(), "Right vector of the projection."),
+    "--scale": _Flag("student", "scale", float, "Multiplies the student's output."),
+    "--activation": _Flag("student", "activation", str, "Activation of the tied network."),
+    "--encoding": _Flag("encoding", "kind", str, "none, opposite, orthonormal, matrix or gram."),
+    "--norm": _Flag("encoding", "norm", float, "Norm of the encoding's rows."),
+    "--matrix": _Flag("encoding", "matrix", str, ".npy file of the encoding's rows, or Gram."),
+    "--teacher-overlap": _Flag(
+        "encoding", "teacher_overlap", NumberList(), "Overlap of the encoding with the teacher."
+    ),
+    "--injected": _Flag("encoding", "injected", NumberList(), "Constant added to the fields z."),
+    "--loss": _Flag("loss", "kind", str, "squared or frobenius."),
+    "--loss-scale": _Flag("loss", "scale", float, "Multiplies the loss."),
+    "--gamma": _Flag("sgd", "gamma", float, "Learning rate; 0 is gradient flow (ODE only)."),
+    "--d": _Flag("sgd", "d", int, "Token dimension."),
+    "--batch": _Flag("sgd", "batch", int, "Samples per step."),
+    "--steps": _Flag("sgd", "steps", int, "Number of SGD steps."),
+    "--replicas": _Flag("sgd", "replicas", int, "Number of independent runs."),
+    "--seed": _Flag("sgd", "seed", int, "Seed of all randomness."),
+}
+
+
+def problem_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the argument PROBLEM and all flags that describe a problem."""
+    for name, flag in reversed(_FLAGS.items()):
+        command = click.option(name, type=flag.type, help=flag.help)(command)
+    parameter = "Value of a free name of the target, as b=2; repeatable."
+    command = click.option("--param", multiple=True, metavar="NAME=VALUE", help=parameter)(command)
+    return click.argument("problem", required=False, metavar="[PROBLEM]")(command)
+
+
+def state_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the overlaps --e and --m."""
+    command = click.option("--m", type=float, help="Semantic overlap.")(command)
+    text = "Positional overlaps, as 0.1,-0.1; one number holds for every token."
+    return click.option("--e", type=NumberList(), help=text)(command)
+
+
+def build_problem(path: str | None, param: tuple[str, ...], flags: dict[str, Any]) -> Any:
+    """Build the problem from its file and from flags, which override the file.
+
+    Raises
+    ------
+    InputError
+        On a file or a flag that cannot be used, or no target at all.
+    """
+    from ssiode.problem import Problem, load_rows, read_tables
+
+    tables = read_tables(path) if path is not None else {}
+    given = {name: flags.pop(_variable(name)) for name in _FLAGS}
+    target = given["--target"]
+    if target is not None:
+        _replace_target(tables, target)
+    if given["--matrix"] is not None:
+        from pathlib import Path
+
+        given["--matrix"] = load_rows(Path(given["--matrix"]))
+    for name, value in given.items():
+        if value is not None and name != "--target":
+            _replace_kind(tables, _FLAGS[name], value)
+            tables.setdefault(_FLAGS[name].table, {})[_FLAGS[name].key] = value
+    if param:
+        tables.setdefault("target", {})["parameters"] = parse_parameters(param)
+    return Problem.from_tables(tables)
+
+
+def parse_parameters(pairs: tuple[str, ...]) -> dict[str, str]:
+    """Read ``("b=2",)`` as ``{"b": "2"}``.
+
+    >>> parse_parameters(("b=1/3",))
+    {'b': '1/3'}
+    """
+    values = {}
+    for pair in pairs:
+        name, equals, value = (part.strip() for part in pair.partition("="))
+        if not (name and equals and value):
+            raise InputError(f"--param {pair!r} is not NAME=VALUE; write it as --param b=2")
+        values[name] = value
+    return values
+
+
+def _replace_target(tables: dict[str, Any], target: str) -> None:
+    from ssiode.named_targets import NAMED_TARGETS
+
+    old = tables.get("target", {})
+    if target in NAMED_TARGETS:
+        kept = {"omega", "a", "label_noise"} if old.get("name") == target else {"label_noise"}
+        key = "name"
+    else:
+        kept = {"length", "parameters", "label_noise"} if "expression" in old else {"label_noise"}
+        key = "expression"
+    tables["target"] = {k: v for k, v in old.items() if k in kept} | {key: target}
+
+
+def _replace_kind(tables: dict[str, Any], flag: _Flag, value: Any) -> None:
+    """Another kind than the file's drops the settings that belonged to the file's."""
+    table = tables.get(flag.table, {})
+    if flag.key == "kind" and table.get("kind", value) != value:
+        tables[flag.table] = {}
+
+
+def _variable(name: str) -> str:
+    return name.removeprefix("--").replace("-", "_")

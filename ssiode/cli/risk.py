@@ -1,0 +1,53 @@
+"""Compute the population risk, its gradient and the gradient's second moment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from ssiode.cli.output import emit, json_option
+
+from ssiode.cli.problem_options import build_problem, problem_options, state_options
+
+
+@click.command()
+@problem_options
+@state_options
+@click.option("--engine", help="quadrature or montecarlo; chosen if not given.")
+@click.option("--order", type=int, help="Nodes per axis of the quadrature.")
+@click.option("--samples", type=int, help="Base samples of the Monte Carlo.")
+@json_option
+def command(
+    problem: str | None,
+    param: tuple[str, ...],
+    e: tuple[float, ...] | None,
+    m: float | None,
+    engine: str | None,
+    order: int | None,
+    samples: int | None,
+    as_json: bool,
+    **flags: Any,
+) -> None:
+    """Compute R(e, m), its gradient and V at --e and --m (0 if not given), with errors."""
+    built = build_problem(problem, param, flags)
+    from ssiode.population_risk import risk
+
+    options = {k: v for k, v in (("order", order), ("samples", samples)) if v is not None}
+    result = risk(built, e, 0.0 if m is None else m, engine, **options)
+    gradient, error = result.gradient, result.gradient_error
+    rows = [("R", result.value, result.value_error)]
+    rows += [(f"dR/de{i + 1}", gradient[i], error[i]) for i in range(built.length)]
+    rows += [("dR/dm", gradient[-1], error[-1])]
+    rows += [("V", result.second_moment, result.second_moment_error)]
+    text = "\n".join(f"{name:8s} {value: .10g}  +- {bound:.1e}" for name, value, bound in rows)
+    data = {
+        "value": result.value,
+        "error": result.value_error,
+        "gradient": {"e": gradient[:-1], "m": gradient[-1]},
+        "gradient_error": {"e": error[:-1], "m": error[-1]},
+        "second_moment": result.second_moment,
+        "second_moment_error": result.second_moment_error,
+        "engine": result.engine,
+        "reason": result.reason,
+    }
+    emit(data, as_json, f"{text}\nengine: {result.engine} ({result.reason})")

@@ -1,0 +1,110 @@
+"""Results as short tables for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from ssiode.validation import Agreement
+
+    from ssiode.results import Ensemble, Trajectory
+
+_ROWS = 9
+
+
+def trajectory_table(result: Trajectory) -> str:
+    """A few times of the ODE solution, recovery and status."""
+    length = result.e.shape[1]
+    header = ["t", *(f"e{i + 1}" for i in range(length)), "m", "risk"]
+    rows = [[result.t[i], *result.v[i], result.risk[i]] for i in _chosen(len(result.t))]
+    return "\n".join(
+        [
+            _table(header, rows),
+            _error_line(result),
+            _recovery_line("time", result.recovery_time, result.threshold),
+            f"{result.status}: {result.message}; engine {result.engine} ({result.reason})",
+        ]
+    )
+
+
+def ensemble_table(result: Ensemble) -> str:
+    """A few records of the ensemble, recovery and status."""
+    data = result.as_dict()
+    header = ["steps", "t", "m_mean", "m_std", "|m|_mean", "loss", "loss_error"]
+    columns = ("steps", "t", "m_mean", "m_std", "abs_m_mean", "loss_mean", "loss_error")
+    rows = [[data[name][i] for name in columns] for i in _chosen(len(result.steps))]
+    found = result.recovery_steps[result.recovery_steps >= 0]
+    recovered = f"{len(found)} of {len(result.recovery_steps)} replicas reached |v| >= "
+    recovered += f"{result.threshold:g}"
+    if len(found):
+        recovered += f", in the median after {np.median(found):.0f} steps"
+    seconds = result.seconds_per_step
+    speed = "" if seconds is None else f"; {1e6 * seconds:.3g} us a step"
+    return "\n".join(
+        [
+            _table(header, rows),
+            recovered,
+            f"{result.status}: {result.message}; seed {result.seed}{speed}",
+        ]
+    )
+
+
+def agreement_table(result: Agreement) -> str:
+    """The ODE beside the ensemble at a few times, and the verdict."""
+    trajectory, ensemble = result.trajectory, result.ensemble
+    moving = [i for i in range(trajectory.v.shape[1]) if np.any(np.abs(trajectory.v[:, i]) > 1e-12)]
+    names = [f"e{i + 1}" for i in range(trajectory.e.shape[1])] + ["m"]
+    header = ["t", *(f"{names[i]} {kind}" for i in moving for kind in ("ODE", "SGD", "spread"))]
+    rows = []
+    for row in _chosen(min(len(trajectory.t), len(ensemble.t))):
+        states = ensemble.v[:, row]
+        cells = [
+            cell
+            for i in moving
+            for cell in (trajectory.v[row, i], states[:, i].mean(), states[:, i].std(ddof=1))
+        ]
+        rows.append([trajectory.t[row], *cells])
+    verdict = "agree" if result.agrees else "DISAGREE"
+    return "\n".join(
+        [
+            _table(header, rows),
+            f"largest deviation {result.max_deviation:.4g}, expected fluctuation "
+            f"{result.expected_fluctuation:.4g}; at worst {result.deviation_ratio:.3g} "
+            f"fluctuations, allowed {result.threshold:.3g}",
+            f"ODE and SGD {verdict} (false-alarm rate <= {result.false_alarm_rate:g}; "
+            f"seed {ensemble.seed})",
+            *(
+                f"{part.status}: {part.message}"
+                for part in (trajectory, ensemble)
+                if part.status != "finished"
+            ),
+        ]
+    )
+
+
+def _chosen(size: int) -> list[int]:
+    return np.unique(np.linspace(0, size - 1, min(size, _ROWS)).astype(int)).tolist()
+
+
+def _table(header: list[str], rows: list[list[float]]) -> str:
+    cells = [header] + [[f"{value:.6g}" for value in row] for row in rows]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
+    lines = ("  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in cells)
+    return "\n".join(lines)
+
+
+def _error_line(result: Trajectory) -> str:
+    if result.m_error is None:
+        return "numerical error not estimated"
+    return (
+        f"numerical error at most {result.e_error.max():.1e} in e, "
+        f"{result.m_error.max():.1e} in m, {result.risk_error.max():.1e} in the risk"
+    )
+
+
+def _recovery_line(what: str, value: float | None, threshold: float) -> str:
+    if value is None:
+        return f"weak recovery |v| >= {threshold:g} is not reached"
+    return f"weak recovery |v| >= {threshold:g} at {what} {value:.6g}"

@@ -1,0 +1,53 @@
+"""Check the ODE against direct SGD at finite d."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+from ssiode.cli.output import emit, json_option
+
+from ssiode.cli.problem_options import build_problem, problem_options, state_options
+from ssiode.cli.tables import agreement_table
+
+
+@click.command()
+@problem_options
+@state_options
+@click.option("--records", type=int, default=100, show_default=True, help="Times compared.")
+@click.option("--engine", help="Engine of the ODE; chosen if not given.")
+@click.option("--figure", type=click.Path(dir_okay=False), help="Write a figure (png, pdf, svg).")
+@json_option
+def command(
+    problem: str | None,
+    param: tuple[str, ...],
+    e: tuple[float, ...] | None,
+    m: float | None,
+    records: int,
+    engine: str | None,
+    figure: str | None,
+    as_json: bool,
+    **flags: Any,
+) -> None:
+    """Compare the ODE with an SGD ensemble from the same initial overlaps."""
+    built = build_problem(problem, param, flags)
+    from ssiode.validation import validate
+
+    from ssiode.plots import check_figure_path, save_figure
+
+    if figure is not None:
+        check_figure_path(figure)
+    result = validate(
+        built,
+        e=e,
+        m=m,
+        records=records,
+        progress=sys.stderr.isatty(),
+        ode_options={"engine": engine},
+    )
+    if figure is not None:
+        save_figure(result.figure(), figure)
+    emit(result.as_dict() | {"figure": figure}, as_json, agreement_table(result))
+    if "interrupted" in (result.ensemble.status, result.trajectory.status):
+        raise KeyboardInterrupt
