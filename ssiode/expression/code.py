@@ -85,7 +85,9 @@ def _statements(
     temporaries = (sympy.Symbol(f"t{i}", real=True) for i in range(10**9))
     shared, reduced = sympy.cse(list(expressions), symbols=temporaries, order="canonical")
     lines = [
-        f"{names[symbol]} = {unpack.format(i)}" for i, symbol in enumerate(symbols) if symbol in used
+        f"{names[symbol]} = {unpack.format(i)}"
+        for i, symbol in enumerate(symbols)
+        if symbol in used
     ]
     for temporary, expression in shared:
         text = _print(expression, names)
@@ -123,7 +125,7 @@ def _print(expression: sympy.Expr, names: dict[sympy.Symbol, str]) -> str:
 
 def _number(expression: sympy.Expr) -> str:
     value = sympy.N(expression, 25)
-    if not value.is_Float or not np.isfinite(float(value)):
+    if not (value.is_Float or value.is_Rational) or not np.isfinite(float(value)):
         raise InputError(f"{expression} is not a finite real number")
     return repr(float(value)) if value >= 0 else f"({float(value)!r})"
 
