@@ -10,7 +10,7 @@ With :math:`x = m z_\star + s\,\xi`, :math:`s = \sqrt{1-m^2}`, :math:`z = x + e`
     V = E\sum_l g_l^2.
 
 The quotient :math:`s^{-1} E\sum_l g_l\xi_l` stays finite at :math:`|m| = 1`: for nodes that are
-symmetric in :math:`\xi` it is a central difference of the gradient, so s is kept from below.
+symmetric in :math:`\xi` it is a central difference of the gradient, taken over a small s there.
 """
 
 from __future__ import annotations
@@ -65,17 +65,27 @@ class Averager:
         self._parameters = student.parameters(length)
         self._workspace_size = student.workspace_size(length)
         self._problem = problem
+        self._noise_is_apart = problem.label_noise > 0 and problem.loss.noise_is_additive
 
     def __call__(self, nodes: NodeSet, v: np.ndarray) -> np.ndarray:
         """Rows (R, dR/de_1, ..., dR/de_L, dR/dm, V), one for each block of the nodes."""
-        problem, length = self._problem, self._problem.length
         m = float(np.clip(v[-1], -1.0, 1.0))
-        s = max(float(np.sqrt(1.0 - m * m)), SMALLEST_ORTHOGONAL_OVERLAP)
-        offset = v[:-1] + problem.geometry.injected
-        with_jacobian = problem.label_noise > 0 and problem.loss.noise_is_additive
+        s = float(np.sqrt(1.0 - m * m))
+        rows = self._averages(nodes, v, m, s)
+        along_noise = self._problem.length + 2
+        if s >= SMALLEST_ORTHOGONAL_OVERLAP:
+            quotient = rows[:, along_noise] / s
+        else:
+            apart = self._averages(nodes, v, m, SMALLEST_ORTHOGONAL_OVERLAP)
+            quotient = apart[:, along_noise] / SMALLEST_ORTHOGONAL_OVERLAP
+        return self._moments(rows, m * quotient)
+
+    def _averages(self, nodes: NodeSet, v: np.ndarray, m: float, s: float) -> np.ndarray:
+        """The averages of the kernel at x = m z* + s xi, one row for each block."""
+        offset = v[:-1] + self._problem.geometry.injected
 
         def block_averages(block: tuple[int, int]) -> np.ndarray:
-            averages = np.zeros(length + 5)
+            averages = np.zeros(self._problem.length + 5)
             self._accumulate(
                 *block,
                 nodes.z_star,
@@ -89,21 +99,20 @@ class Averager:
                 s,
                 self._parameters,
                 np.empty(self._workspace_size),
-                with_jacobian,
+                self._noise_is_apart,
                 averages,
             )
             return averages
 
-        rows = np.array(map_in_threads(block_averages, nodes.blocks))
-        return self._moments(rows, m, s, with_jacobian)
+        return np.array(map_in_threads(block_averages, nodes.blocks))
 
-    def _moments(self, rows: np.ndarray, m: float, s: float, with_noise: bool) -> np.ndarray:
+    def _moments(self, rows: np.ndarray, correction: np.ndarray) -> np.ndarray:
         problem, length = self._problem, self._problem.length
         moments = np.empty((len(rows), length + 3))
         moments[:, : length + 1] = rows[:, : length + 1]
-        moments[:, length + 1] = rows[:, length + 1] - m / s * rows[:, length + 2]
+        moments[:, length + 1] = rows[:, length + 1] - correction
         moments[:, length + 2] = rows[:, length + 3]
-        if with_noise:
+        if self._noise_is_apart:
             # y = g + noise adds Delta per output to E |y - f|^2 and 4 Delta E |grad f|^2 to V.
             moments[:, 0] += problem.label_noise * problem.target.n_outputs
             moments[:, length + 2] += 4 * problem.label_noise * rows[:, length + 4]
