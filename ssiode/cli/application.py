@@ -1,0 +1,157 @@
+"""The group of all commands: finding them without importing them, and errors in one line."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import importlib
+import os
+import re
+import sys
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+
+import click
+
+import ssiode
+from ssiode.errors import InputError, unknown_name
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+
+_DEFINES_COMMAND = re.compile(r"^(def command\(|command\b.*=)", re.MULTILINE)
+
+
+@cache
+def command_table() -> dict[str, tuple[str, str]]:
+    """Return the module and the one-line help of each command, by name.
+
+    The files are read, not imported, so that help costs nothing.
+
+    Examples
+    --------
+    >>> command_table()["sie"][0]
+    'ssiode.cli.sie'
+    """
+    table = {}
+    for file in resources.files("ssiode.cli").iterdir():
+        stem = file.name.removesuffix(".py")
+        if stem == file.name or not stem.isidentifier():
+            continue
+        source = file.read_text(encoding="utf-8")
+        if _DEFINES_COMMAND.search(source):
+            docstring = ast.get_docstring(ast.parse(source)) or ""
+            table[stem.replace("_", "-")] = (f"ssiode.cli.{stem}", docstring.partition("\n")[0])
+    return dict(sorted(table.items()))
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they run."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return list(command_table())
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
+        """Import and return one command.
+
+        Raises
+        ------
+        InputError
+            If there is none of that name; the error tells the nearest one.
+        """
+        if cmd_name not in command_table():
+            raise unknown_name("command", cmd_name, command_table())
+        return importlib.import_module(command_table()[cmd_name][0]).command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands from their docstrings."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in command_table().items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(ssiode.__version__, prog_name="ssiode", message="%(prog)s %(version)s")
+def application() -> None:
+    """How SGD learns sequence single-index models.
+
+    Exponents, ODEs on the sufficient statistics and finite-size checks. Every command takes
+    --json; `ssiode COMMAND --help` tells the rest.
+    """
+
+
+def run(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Arguments; those of the process by default.
+
+    Examples
+    --------
+    >>> run(["--version"])
+    ssiode 0.1.0
+    0
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _invoke(arguments)
+    except InputError as error:
+        return _complain(str(error), BAD_INPUT)
+    except click.UsageError as error:
+        return _complain(_usage_line(error), BAD_INPUT)
+    except click.ClickException as error:
+        return _complain(error.format_message(), BAD_INPUT)
+    except (KeyboardInterrupt, click.Abort):
+        return _complain("interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        _silence_standard_output()
+        return BROKEN_PIPE
+
+
+def _invoke(arguments: list[str]) -> int:
+    if not arguments:
+        arguments = ["--help"]
+    try:
+        with application.make_context("ssiode", arguments) as context:
+            application.invoke(context)
+    except click.exceptions.Exit as leave:
+        code = leave.exit_code
+    else:
+        code = 0
+    # A closed pipe shows here, inside the caller's try, and not when the interpreter ends.
+    sys.stdout.flush()
+    return code
+
+
+def _usage_line(error: click.UsageError) -> str:
+    message = error.format_message().rstrip(". ")
+    if isinstance(error, click.NoSuchOption):
+        near = difflib.get_close_matches(error.option_name, error.possibilities or [], n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        message = f"unknown option {error.option_name[:40]!r}{hint}"
+    command = error.ctx.command_path if error.ctx else "ssiode"
+    return f"{message}; see '{command} --help'"
+
+
+def _complain(message: str, code: int) -> int:
+    line = " ".join(message.split())
+    try:
+        print(f"ssiode: {line}", file=sys.stderr, flush=True)
+    except BrokenPipeError:
+        return BROKEN_PIPE
+    return code
+
+
+def _silence_standard_output() -> None:
+    """Send what is still buffered nowhere, so that the interpreter ends without a complaint."""
+    try:
+        descriptor = sys.stdout.fileno()
+    except (OSError, ValueError):
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)
