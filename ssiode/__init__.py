@@ -32,7 +32,7 @@ _HOME = {
     "validate": "ssiode.validation",
 }
 
-__all__ = ["__version__", *_HOME]  # noqa: PLE0604
+__all__ = ["__version__", *_HOME]
 
 # Python started in the root of a clone finds this folder before an installed package, and then
 # `validation/` and `derivations/` lie beside it instead of inside it.

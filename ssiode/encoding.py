@@ -64,7 +64,9 @@ class Encoding:
 
     def __post_init__(self) -> None:
         choose("encoding", self.kind, _GRAM_BUILDERS)
-        object.__setattr__(self, "norm", finite_number("norm of the encoding", self.norm, minimum=0))
+        object.__setattr__(
+            self, "norm", finite_number("norm of the encoding", self.norm, minimum=0)
+        )
         wants_matrix = self.kind in ("matrix", "gram")
         if wants_matrix != (self.matrix is not None):
             needs = "needs" if wants_matrix else "takes no"
