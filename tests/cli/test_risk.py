@@ -1,0 +1,118 @@
+import pytest
+
+POSITIONAL_SEMANTIC = """
+[target]
+name = "positional-semantic"
+omega = 0.67
+a = 1.0
+[student]
+kind = "attention"
+reduction = "identity"
+[encoding]
+kind = "opposite"
+[loss]
+scale = 0.5
+"""
+
+
+@pytest.mark.parametrize(
+    ("e", "m", "expected"),
+    [
+        ("0,0", 0, 0.131752),
+        ("0.5,-0.5", 0.5, 0.1151998),
+        ("1,-1", 0, 0.1015513),
+        ("0,0", 1, 0.0826822),
+    ],
+)
+def test_reference_values_of_the_positional_semantic_target(ssiode, problem_file, e, m, expected):
+    path = problem_file(POSITIONAL_SEMANTIC)
+    data = ssiode("risk", path, "--e", e, "--m", m, "--json").json
+    assert data["engine"] == "quadrature"
+    assert data["value"] == pytest.approx(expected, abs=1e-5)
+    # The references have six or seven digits.
+    assert abs(data["value"] - expected) <= data["error"] + 5e-7
+    sampled = ssiode("risk", path, "--e", e, "--m", m, "--engine", "montecarlo", "--json").json
+    # Four standard errors of 16 blocks are exceeded with probability 1.2e-3 in each of four cases.
+    assert abs(sampled["value"] - expected) <= 4 * sampled["error"] + 5e-7
+    assert sampled["error"] < 2e-3
+
+
+def test_keys_of_the_json(ssiode):
+    data = ssiode("risk", "--target", "z1", "--student", "tied", "--m", 0.3, "--json").json
+    assert set(data["gradient"]) == set(data["gradient_error"]) == {"e", "m"}
+    assert len(data["gradient"]["e"]) == 1
+    for key in ("value", "error", "second_moment", "second_moment_error"):
+        assert isinstance(data[key], float)
+
+
+def test_flags_override_the_file(ssiode, problem_file):
+    path = problem_file(POSITIONAL_SEMANTIC)
+    at_file = ssiode("risk", path, "--json").json["value"]
+    scaled = ssiode("risk", path, "--loss-scale", 1, "--json").json["value"]
+    # Twice the loss is twice the risk, up to rounding.
+    assert scaled == pytest.approx(2 * at_file, rel=1e-12)
+    other = ssiode("risk", path, "--omega", 0.1, "--json").json["value"]
+    assert other != at_file
+
+
+def test_text_states_errors(ssiode):
+    outcome = ssiode("risk", "--target", "z1", "--student", "tied", "--activation", "identity")
+    assert outcome.code == 0
+    assert outcome.out.count("+-") == 4
+    assert "engine: quadrature" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["--target", "z1*foo(z2)"], ["foo"]),
+        (["--target", "(z1"], []),
+        (["--target", "z5", "--length", "2"], ["z5", "2"]),
+        (["--target", "9**9**9"], []),
+        ([], ["target"]),
+        (["--target", "z1", "--student", "atention"], ["atention", "attention"]),
+        (["--target", "z1", "--m", "1.5"], ["infeasible"]),
+        (["--target", "z1*z2", "--encoding", "opposite", "--e", "0.1,0.1"], ["infeasible"]),
+        (["--target", "z1*z2", "--encoding", "opposite", "--e", "0.9,-0.9", "--m", "0.9"], []),
+        (["--target", "z1*z2", "--e", "0.1,x"], ["0.1,x"]),
+        (["--target", "z1", "--m", "nan"], ["finite"]),
+        (["--target", "z1", "--engine", "series2"], ["quadrature"]),
+        (["--target", "z1", "--engine", "montecarlo", "--order", "8"], ["order"]),
+        (["--target", "z1*z2*z3", "--engine", "quadrature"], ["length"]),
+        (["--target", "b*z1"], ["b"]),
+        (["--target", "b*z1", "--param", "b"], ["b=2"]),
+        (["--target", "z1", "--loss", "absolute"], ["squared"]),
+        (["--target", "z1", "--reduction", "identity", "--length", "2"], ["4", "1"]),
+        (["--target", "positional-semantic", "--omega", "2", "--a", "1"], ["omega"]),
+        (["--target", "positional-semantic", "--omega", "0.5"], ["needs a"]),
+        (["--targt", "z1"], ["--target"]),
+        (["no-such-file.toml"], ["no-such-file.toml"]),
+    ],
+)
+def test_bad_input_is_refused_in_one_line(ssiode, arguments, parts):
+    assert ssiode("risk", *arguments).refuses(*parts)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("[target]\nexpresion = 'z1'", ["expresion", "expression"]),
+        ("[target]\nexpression = 'z1'\n[sgd]\ngama = 1", ["gama", "gamma"]),
+        ("[targets]\nexpression = 'z1'", ["targets", "target"]),
+        (
+            "[target]\nexpression = 'z1'\n[student]\nkind = 'tied'\nactivatoin = 'relu'",
+            ["activation"],
+        ),
+        ("[target]\nexpression = 'z1'\n[encoding]\nnrm = 1", ["norm"]),
+        ("[target]\nexpression = 'z1'\n[loss]\nkind = 'squared'\nfactor = 1", ["factor", "scale"]),
+        ("[target]\nexpression = 'z1'\n[initial]\nkind = 'fixed'\nmm = 1", ["mm"]),
+        ("[target\nexpression = 'z1'", ["TOML"]),
+        ("target = 3", ["table"]),
+        ("[target]\nexpression = 3", ["text"]),
+        ("[target]\nexpression = 'z1'\n[sgd]\ngamma = -0.1", ["gamma", ">= 0"]),
+        ("[target]\nexpression = 'z1'\n[sgd]\nd = 1000.5", ["d is 1000.5"]),
+        ("[target]\nexpression = 'z1'\n[sgd]\ngamma = 'fast'", ["gamma"]),
+    ],
+)
+def test_bad_files_are_refused_in_one_line(ssiode, problem_file, text, parts):
+    assert ssiode("risk", problem_file(text)).refuses(*parts)
