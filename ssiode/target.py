@@ -13,6 +13,8 @@ from ssiode.errors import InputError, unknown_name, whole_number
 if TYPE_CHECKING:
     import sympy
 
+_EXPRESSION_KEYS = ("expression", "length", "parameters")
+
 
 class Target:
     r"""The target :math:`y = g(z_\star)` on the L fields :math:`z_\star = X w_\star`.
@@ -103,6 +105,10 @@ class Target:
         parameters of that name.
         """
         settings = dict(table)
+        if "name" not in settings:
+            for key in settings:
+                if key not in _EXPRESSION_KEYS:
+                    raise unknown_name("key of target", key, (*_EXPRESSION_KEYS, "name"))
         if ("name" in settings) == ("expression" in settings):
             raise InputError("the target needs either 'expression' or 'name'")
         if "name" in settings:
@@ -112,9 +118,6 @@ class Target:
             if length not in (None, target.length):
                 raise InputError(f"length is {length!r}; target {name!r} has {target.length}")
             return target
-        for key in settings:
-            if key not in ("expression", "length", "parameters"):
-                raise unknown_name("key of target", key, ["expression", "length", "parameters"])
         definition = settings.pop("expression")
         if not isinstance(definition, str):
             raise InputError(f"the expression of the target is {definition!r}; it must be text")

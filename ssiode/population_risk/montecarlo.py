@@ -53,8 +53,7 @@ class MonteCarloEngine(RiskEngine):
         sampling: str = "sobol",
         blocks: int = 16,
     ) -> None:
-        if (objection := self.objection(problem)) is not None:
-            raise InputError(f"engine 'montecarlo' does not serve: {objection}")
+        self.check(problem)
         self.problem = problem
         self.seed = whole_number("seed", seed, minimum=0)
         self.sampling = choose("sampling", sampling, ("sobol", "plain"))

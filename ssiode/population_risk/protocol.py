@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ssiode.errors import choose
+from ssiode.errors import InputError, choose
 
 if TYPE_CHECKING:
     from ssiode.problem import Problem
@@ -61,6 +61,12 @@ class RiskEngine(ABC):
     @abstractmethod
     def objection(cls, problem: Problem) -> str | None:
         """Why this engine cannot serve the problem, or None if it can."""
+
+    @classmethod
+    def check(cls, problem: Problem) -> None:
+        """Raise `InputError` with the objection, if there is one."""
+        if (objection := cls.objection(problem)) is not None:
+            raise InputError(f"engine {cls.name!r} does not serve: {objection}")
 
     @abstractmethod
     def evaluate(self, v: np.ndarray) -> RiskEvaluation:

@@ -43,8 +43,7 @@ class QuadratureEngine(RiskEngine):
     name: ClassVar[str] = "quadrature"
 
     def __init__(self, problem: Problem, order: int | None = None) -> None:
-        if (objection := self.objection(problem)) is not None:
-            raise InputError(f"engine 'quadrature' does not serve: {objection}")
+        self.check(problem)
         self.problem = problem
         default = _ORDERS[problem.length][2]
         self.order = default if order is None else whole_number("order", order, minimum=4)
@@ -69,6 +68,7 @@ class QuadratureEngine(RiskEngine):
         component. When the highest order is reached the engine is returned all the same: its
         errors tell.
         """
+        cls.check(problem)
         for order in _ORDERS[problem.length]:
             engine = cls(problem, order)
             result = engine.evaluate(v)
