@@ -79,8 +79,8 @@ def parse_expression(
     """
     trees = syntax.read(text)
     highest = max(_token_indices(trees), default=0)
-    length = _resolve_length(length, highest, any(map(_needs_length, _walk(trees))))
-    values = {name: _parameter_value(name, given) for name, given in (parameters or {}).items()}
+    length = resolve_length(length, highest, any(map(_needs_length, _walk(trees))))
+    values = {name: parameter_value(name, given) for name, given in (parameters or {}).items()}
     builder = Builder(length, values)
     outputs = tuple(builder.output(tree) for tree in trees)
     for name in values:
@@ -119,7 +119,19 @@ def _needs_length(node: syntax.Node) -> bool:
     return isinstance(node, syntax.Name) and node.name in (names.LENGTH, names.RUNNING_TOKEN)
 
 
-def _resolve_length(length: int | None, highest: int, is_needed: bool) -> int:
+def resolve_length(length: int | None, highest: int, is_needed: bool = False) -> int:
+    """Return the number of tokens from what was given and the highest token that is used.
+
+    Raises
+    ------
+    InputError
+        If they contradict each other, or the length is needed and unknown.
+
+    Examples
+    --------
+    >>> resolve_length(None, 3), resolve_length(4, 3)
+    (3, 4)
+    """
     if length is not None:
         length = checked_length(length)
         if highest > length:
@@ -137,7 +149,19 @@ def _resolve_length(length: int | None, highest: int, is_needed: bool) -> int:
     return max(highest, 1)
 
 
-def _parameter_value(name: str, given: ParameterValue) -> Value:
+def parameter_value(name: str, given: ParameterValue) -> Value:
+    """Return the exact value of a parameter.
+
+    Raises
+    ------
+    InputError
+        If the name has a meaning already or the value is not one number.
+
+    Examples
+    --------
+    >>> parameter_value("b", 0.1).expression
+    1/10
+    """
     if not isinstance(name, str) or not names.PARAMETER.fullmatch(name):
         raise InputError(f"parameter name {shorten(str(name))} is not made of letters, digits, '_'")
     if names.is_reserved(name):
