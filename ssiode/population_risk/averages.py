@@ -30,6 +30,21 @@ if TYPE_CHECKING:
 SMALLEST_ORTHOGONAL_OVERLAP = 1e-5
 
 
+def neighbour_of_pole(v: np.ndarray) -> np.ndarray | None:
+    """State near v where dR/dm is a central difference over twice the step, or None off |m| = 1.
+
+    The two values of dR/dm differ by its error; where it diverges at |m| = 1, as for a loss with
+    a kink at a perfect match, the difference is as large as the value.
+
+    >>> neighbour_of_pole(np.array([0.0, 0.9])) is None
+    True
+    """
+    if 1.0 - v[-1] ** 2 >= SMALLEST_ORTHOGONAL_OVERLAP**2:
+        return None
+    inside = np.sqrt(1.0 - 4.0 * SMALLEST_ORTHOGONAL_OVERLAP**2)
+    return np.append(v[:-1], np.copysign(inside, v[-1]))
+
+
 @dataclass(frozen=True, eq=False)
 class NodeSet:
     """Groups of nodes: in each group A teacher nodes times B orthogonal ones.

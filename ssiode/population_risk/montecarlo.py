@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from ssiode.errors import InputError, choose, whole_number
-from ssiode.population_risk.averages import Averager, NodeSet
+from ssiode.population_risk.averages import Averager, NodeSet, neighbour_of_pole
 from ssiode.population_risk.protocol import RiskEngine, RiskEvaluation
 
 if TYPE_CHECKING:
@@ -75,6 +75,8 @@ class MonteCarloEngine(RiskEngine):
         """See :meth:`RiskEngine.evaluate`; the errors are standard errors over the blocks."""
         moments = self._average(self._nodes, v)
         mean = moments.mean(axis=0)
+        if (neighbour := neighbour_of_pole(v)) is not None:
+            error[-2] += abs(mean[-2] - self._average(self._nodes, neighbour)[:, -2].mean())
         sampler = f"{self.samples} {self.sampling} samples of 4 signs, seed {self.seed}"
         error = moments.std(axis=0, ddof=1) / np.sqrt(self.blocks)
         return RiskEvaluation(

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from ssiode.errors import InputError, whole_number
+from ssiode.errors import whole_number
 from ssiode.hermite.nodes import gauss_hermite_grid
-from ssiode.population_risk.averages import Averager, NodeSet
+from ssiode.population_risk.averages import Averager, NodeSet, neighbour_of_pole
 from ssiode.population_risk.protocol import RiskEngine, RiskEvaluation
 
 if TYPE_CHECKING:
@@ -85,8 +85,8 @@ class QuadratureEngine(RiskEngine):
         moments = self._sum(self._nodes, v)
         scale = float(np.abs(moments).max())
         error = np.abs(moments - self._sum(self._coarse_nodes, v)) + 4e-15 * scale
-        if 1.0 - v[-1] ** 2 < 1e-8:  # dR/dm is a central difference there
-            error[-2] += 1e-9 * scale
+        if (neighbour := neighbour_of_pole(v)) is not None:
+            error[-2] += abs(moments[-2] - self._sum(self._nodes, neighbour)[-2])
         return RiskEvaluation(
             value=float(moments[0]),
             value_error=float(error[0]),
