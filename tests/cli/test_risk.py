@@ -93,25 +93,25 @@ def test_bad_input_is_refused_in_one_line(ssiode, arguments, parts):
     assert ssiode("risk", *arguments).refuses(*parts)
 
 
+TARGET = "[target]\nexpression = 'z1'\n"
+
+
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
         ("[target]\nexpresion = 'z1'", ["expresion", "expression"]),
-        ("[target]\nexpression = 'z1'\n[sgd]\ngama = 1", ["gama", "gamma"]),
+        (TARGET + "[sgd]\ngama = 1", ["gama", "gamma"]),
         ("[targets]\nexpression = 'z1'", ["targets", "target"]),
-        (
-            "[target]\nexpression = 'z1'\n[student]\nkind = 'tied'\nactivatoin = 'relu'",
-            ["activation"],
-        ),
-        ("[target]\nexpression = 'z1'\n[encoding]\nnrm = 1", ["norm"]),
-        ("[target]\nexpression = 'z1'\n[loss]\nkind = 'squared'\nfactor = 1", ["factor", "scale"]),
-        ("[target]\nexpression = 'z1'\n[initial]\nkind = 'fixed'\nmm = 1", ["mm"]),
+        (TARGET + "[student]\nkind = 'tied'\nactivatoin = 'relu'", ["activation"]),
+        (TARGET + "[encoding]\nnrm = 1", ["norm"]),
+        (TARGET + "[loss]\nkind = 'squared'\nfactor = 1", ["factor", "scale"]),
+        (TARGET + "[initial]\nkind = 'fixed'\nmm = 1", ["mm"]),
         ("[target\nexpression = 'z1'", ["TOML"]),
         ("target = 3", ["table"]),
         ("[target]\nexpression = 3", ["text"]),
-        ("[target]\nexpression = 'z1'\n[sgd]\ngamma = -0.1", ["gamma", ">= 0"]),
-        ("[target]\nexpression = 'z1'\n[sgd]\nd = 1000.5", ["d is 1000.5"]),
-        ("[target]\nexpression = 'z1'\n[sgd]\ngamma = 'fast'", ["gamma"]),
+        (TARGET + "[sgd]\ngamma = -0.1", ["gamma", ">= 0"]),
+        (TARGET + "[sgd]\nd = 1000.5", ["d is 1000.5"]),
+        (TARGET + "[sgd]\ngamma = 'fast'", ["gamma"]),
     ],
 )
 def test_bad_files_are_refused_in_one_line(ssiode, problem_file, text, parts):
