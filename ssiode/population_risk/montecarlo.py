@@ -75,10 +75,10 @@ class MonteCarloEngine(RiskEngine):
         """See :meth:`RiskEngine.evaluate`; the errors are standard errors over the blocks."""
         moments = self._average(self._nodes, v)
         mean = moments.mean(axis=0)
+        error = moments.std(axis=0, ddof=1) / np.sqrt(self.blocks)
         if (neighbour := neighbour_of_pole(v)) is not None:
             error[-2] += abs(mean[-2] - self._average(self._nodes, neighbour)[:, -2].mean())
         sampler = f"{self.samples} {self.sampling} samples of 4 signs, seed {self.seed}"
-        error = moments.std(axis=0, ddof=1) / np.sqrt(self.blocks)
         return RiskEvaluation(
             value=float(mean[0]),
             value_error=float(error[0]),
