@@ -71,6 +71,8 @@ class Encoding:
         if wants_matrix != (self.matrix is not None):
             needs = "needs" if wants_matrix else "takes no"
             raise InputError(f"encoding {self.kind!r} {needs} 'matrix'")
+        if self.norm != 1.0 and self.kind not in ("opposite", "orthonormal"):
+            raise InputError(f"encoding {self.kind!r} takes no 'norm'; scale its rows instead")
         if self.matrix is not None:
             object.__setattr__(self, "matrix", _as_rows(self.matrix))
         for name in ("teacher_overlap", "injected"):
@@ -79,7 +81,8 @@ class Encoding:
 
     def geometry(self, length: int) -> Geometry:
         """Return the metric and the feasible set for sequences of `length` tokens."""
-        gram = _GRAM_BUILDERS[self.kind](self, length)
+        with np.errstate(over="ignore", invalid="ignore"):
+            gram = _GRAM_BUILDERS[self.kind](self, length)
         return Geometry(
             gram,
             _per_token("teacher_overlap", self.teacher_overlap, length),
@@ -99,12 +102,12 @@ def _opposite(encoding: Encoding, length: int) -> np.ndarray:
             f"encoding 'opposite' alternates signs and needs an even length; length is {length}"
         )
     signs = (-1.0) ** np.arange(length)
-    return encoding.norm**2 * np.outer(signs, signs)
+    return np.square(encoding.norm) * np.outer(signs, signs)
 
 
 @_kind("orthonormal")
 def _orthonormal(encoding: Encoding, length: int) -> np.ndarray:
-    return encoding.norm**2 * np.eye(length)
+    return np.square(encoding.norm) * np.eye(length)
 
 
 @_kind("matrix")

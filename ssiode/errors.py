@@ -7,6 +7,8 @@ import math
 import numbers
 from collections.abc import Iterable
 
+_LONGEST_SHOWN = 60
+
 
 class InputError(ValueError):
     """Bad input from the user; its text is one line that is shown as it is.
@@ -24,7 +26,7 @@ def unknown_name(what: str, given: str, allowed: Iterable[str]) -> InputError:
     >>> print(unknown_name("student", "atention", ["attention", "tied"]))
     unknown student 'atention'; did you mean 'attention'? allowed: attention, tied
     """
-    names = sorted(allowed)
+    given, names = str(given), sorted(allowed)
     near = difflib.get_close_matches(given, names, n=1, cutoff=0.5)
     hint = f"; did you mean {near[0]!r}?" if near else ";"
     shown = given if len(given) <= 40 else given[:37] + "..."
@@ -51,24 +53,29 @@ def finite_number(name: str, value: object, *, minimum: float = -math.inf) -> fl
     """
     bound = "a finite number" if minimum == -math.inf else f"a finite number >= {minimum:g}"
     try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
+        number = float(value) if _is_real(value) else math.nan  # type: ignore[arg-type]
+    except OverflowError:
         number = math.nan
-    if isinstance(value, bool) or not math.isfinite(number) or number < minimum:
-        raise InputError(f"{name} is {value!r}; it must be {bound}")
+    if not math.isfinite(number) or number < minimum:
+        raise InputError(f"{name} is {_shown(value)}; it must be {bound}")
     return number
 
 
-def whole_number(name: str, value: object, *, minimum: int) -> int:
-    """Return `value` as an integer that is at least `minimum`, else raise `InputError`.
+def whole_number(name: str, value: object, *, minimum: int, maximum: int | None = None) -> int:
+    """Return `value` as an integer from `minimum` to `maximum`, else raise `InputError`.
 
     >>> whole_number("replicas", 16, minimum=1)
     16
     """
-    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value) or value != int(value) or value < minimum:
-        raise InputError(f"{name} is {value!r}; it must be a whole number >= {minimum}")
-    return int(value)
+    try:
+        number = int(value) if _is_real(value) else None  # type: ignore[call-overload]
+    except (ValueError, OverflowError):
+        number = None
+    if number is None or number != value or number < minimum:
+        raise InputError(f"{name} is {_shown(value)}; it must be a whole number >= {minimum}")
+    if maximum is not None and number > maximum:
+        raise InputError(f"{name} is {_shown(value)}; it must be a whole number <= {maximum}")
+    return number
 
 
 def number_list(name: str, value: object) -> tuple[float, ...]:
@@ -78,5 +85,18 @@ def number_list(name: str, value: object) -> tuple[float, ...]:
     (1.0, 0.5)
     """
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise InputError(f"{name} is {value!r}; it must be a list of numbers, one per token")
+        raise InputError(f"{name} is {_shown(value)}; it must be a list of numbers, one per token")
     return tuple(finite_number(f"an entry of {name}", entry) for entry in value)
+
+
+def _is_real(value: object) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def _shown(value: object) -> str:
+    """Show any value in one short line."""
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # Python does not print integers of thousands of digits
+        return "too long to show"
+    return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 3] + "..."

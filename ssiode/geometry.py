@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ssiode.errors import InputError
+from ssiode.errors import InputError, finite_number, number_list
 
 _RANK_TOLERANCE = 1e-12
 _FEASIBILITY_TOLERANCE = 1e-9
@@ -52,11 +52,13 @@ class Geometry:
     injected: np.ndarray
 
     def __post_init__(self) -> None:
+        if not np.all(np.isfinite(self.metric)):
+            raise InputError("the encoding is too large: its Gram matrix overflows; lower its norm")
         if self._spectrum[0][0] < -_RANK_TOLERANCE * max(1.0, self._spectrum[0][-1]):
             raise InputError(
                 f"the encoding is impossible: the Gram matrix of its rows and the teacher has the "
-                f"negative eigenvalue {self._spectrum[0][0]:.3g}; lower teacher_overlap or mend the"
-                " Gram matrix"
+                f"negative eigenvalue {np.linalg.eigvalsh(self.metric)[0]:.3g}; lower "
+                "teacher_overlap or mend the Gram matrix"
             )
 
     @property
@@ -75,8 +77,14 @@ class Geometry:
         return metric
 
     @cached_property
+    def _norms(self) -> np.ndarray:
+        """Norms of the rows, 1 for a row of zeros, so that ranks do not depend on them."""
+        norms = np.sqrt(np.abs(np.diag(self.metric)))
+        return np.where(norms > 0, norms, 1.0)
+
+    @cached_property
     def _spectrum(self) -> tuple[np.ndarray, np.ndarray]:
-        return np.linalg.eigh(self.metric)
+        return np.linalg.eigh(self.metric / self._norms / self._norms[:, None])
 
     @cached_property
     def _kept(self) -> np.ndarray:
@@ -92,12 +100,12 @@ class Geometry:
     def basis(self) -> np.ndarray:
         """Coordinates of (P_1, ..., P_L, w*/sqrt(d)) in an orthonormal basis, shape (L+1, r)."""
         values, vectors = self._spectrum
-        return vectors[:, self._kept] * np.sqrt(values[self._kept])
+        return self._norms[:, None] * vectors[:, self._kept] * np.sqrt(values[self._kept])
 
     @cached_property
     def _inverse_basis(self) -> np.ndarray:
         values, vectors = self._spectrum
-        return (vectors[:, self._kept] / np.sqrt(values[self._kept])).T
+        return (vectors[:, self._kept] / np.sqrt(values[self._kept])).T / self._norms
 
     def coordinates(self, v: np.ndarray) -> np.ndarray:
         """Coordinates u of w/sqrt(d), with v = basis @ u; shape (..., L + 1) to (..., r)."""
@@ -121,22 +129,22 @@ class Geometry:
         InputError
             If e has the wrong length, a number is not finite, or no weights have these overlaps.
         """
-        overlaps = np.atleast_1d(np.asarray(0.0 if e is None else e, dtype=float))
-        if overlaps.size == 1:
-            overlaps = np.repeat(overlaps, self.length)
-        if overlaps.shape != (self.length,):
+        e = 0.0 if e is None else e
+        is_list = hasattr(e, "__iter__") and not isinstance(e, str)
+        overlaps = number_list("e", e) if is_list else (finite_number("e", e),)
+        if len(overlaps) == 1:
+            overlaps *= self.length
+        if len(overlaps) != self.length:
             raise InputError(
-                f"e has {overlaps.size} entries; give one, or one per token ({self.length})"
+                f"e has {len(overlaps)} entries; give one, or one per token ({self.length})"
             )
-        v = np.append(overlaps, float(m))
-        if not np.all(np.isfinite(v)):
-            raise InputError(f"(e, m) = {_shown(v)} is not finite")
+        v = np.array([*overlaps, finite_number("m", m)])
         self.check_feasible(v)
         return v
 
     def check_feasible(self, v: np.ndarray) -> None:
         """Raise `InputError` if no student weights have the overlaps v = (e, m)."""
-        if self.outside_range(v) > _FEASIBILITY_TOLERANCE:
+        if self.outside_range(v) > _FEASIBILITY_TOLERANCE * max(1.0, np.linalg.norm(v)):
             nearest = self.coordinates(v) @ self.basis.T
             raise InputError(
                 f"(e, m) = {_shown(v)} is infeasible: it is outside the span of this encoding and "

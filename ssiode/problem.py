@@ -164,7 +164,11 @@ class Problem:
         """Write a problem file that :meth:`from_toml` reads."""
         import tomli_w
 
-        Path(path).write_text(tomli_w.dumps(self.to_tables()), encoding="utf-8")
+        text = tomli_w.dumps(self.to_tables())
+        try:
+            Path(path).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"cannot write {str(path)!r}: {error.strerror}") from error
 
 
 def read_tables(path: str | Path) -> dict[str, Any]:
@@ -173,10 +177,11 @@ def read_tables(path: str | Path) -> dict[str, Any]:
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}; give a problem file") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        shown = repr(str(path))
+        raise InputError(f"cannot read {shown}: {error.strerror}; give a problem file") from error
+    except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, numbers or nesting too big
         line = " ".join(str(error).split())
-        raise InputError(f"{path} is not a TOML file: {line}") from error
+        raise InputError(f"{str(path)!r} is not a TOML file: {line}") from error
     encoding = tables.get("encoding")
     if isinstance(encoding, dict) and isinstance(encoding.get("matrix"), str):
         encoding["matrix"] = load_rows(path.parent / encoding["matrix"])
@@ -185,10 +190,12 @@ def read_tables(path: str | Path) -> dict[str, Any]:
 
 def load_rows(path: Path) -> list[list[float]]:
     """Read the rows of a matrix from a .npy file."""
+    shown = repr(str(path))
     try:
-        rows = np.load(path, allow_pickle=False)
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot read the matrix {path}: give a .npy file of L rows") from error
-    if not isinstance(rows, np.ndarray) or rows.ndim != 2 or rows.dtype.kind not in "fiu":
-        raise InputError(f"{path} must hold a two-dimensional array of real numbers")
+        with path.open("rb") as stream:
+            rows = np.lib.format.read_array(stream, allow_pickle=False)
+    except Exception as error:  # a damaged header can raise almost anything
+        raise InputError(f"cannot read the matrix {shown}: give a .npy file of L rows") from error
+    if rows.ndim != 2 or rows.dtype.kind not in "fiu":
+        raise InputError(f"{shown} must hold a two-dimensional array of real numbers")
     return rows.astype(float).tolist()

@@ -9,6 +9,8 @@ import numpy as np
 from ssiode.errors import InputError, choose, finite_number, number_list, whole_number
 from ssiode.geometry import Geometry
 
+_LARGEST = 10**15
+
 
 @dataclass(frozen=True)
 class SGDSettings:
@@ -44,7 +46,8 @@ class SGDSettings:
         object.__setattr__(self, "gamma", finite_number("gamma", self.gamma, minimum=0))
         minima = {"d": 3, "batch": 1, "steps": 1, "replicas": 1, "seed": 0}
         for name, minimum in minima.items():
-            value = whole_number(name, getattr(self, name), minimum=minimum)
+            maximum = None if name == "seed" else _LARGEST
+            value = whole_number(name, getattr(self, name), minimum=minimum, maximum=maximum)
             object.__setattr__(self, name, value)
 
     @property

@@ -67,6 +67,8 @@ class Target:
             self._function: Callable[[np.ndarray], np.ndarray] = definition
             self.n_outputs = self(np.zeros((2, self.length))).shape[-1]
             return
+        if parameters is not None and not isinstance(parameters, Mapping):
+            raise InputError("the parameters of the target must be a table, such as b = 2")
         from ssiode.expression import parse_expression
         from ssiode.expression.text import expression_text
 
@@ -80,10 +82,10 @@ class Target:
         self.n_outputs = len(parsed.outputs)
         self._table = {"expression": text, "length": parsed.length}
         if parameters:
-            self._table["parameters"] = dict(parameters)
+            self._table["parameters"] = {name: _plain(v) for name, v in parameters.items()}
 
     @classmethod
-    def named(cls, name: str, **parameters: float) -> Target:
+    def named(cls, name: str, /, **parameters: float) -> Target:
         """Build a target of the literature; `ssiode targets` lists the names.
 
         >>> Target.named("positional-semantic", omega=0.67, a=1.0).n_outputs
@@ -144,7 +146,14 @@ class Target:
 
     def __call__(self, z_star: np.ndarray) -> np.ndarray:
         """Evaluate g on fields of shape (..., L); returns shape (..., k)."""
-        values = np.asarray(self._function(z_star), dtype=float)
+        z_star = np.asarray(z_star, dtype=float)
+        if z_star.shape[-1:] != (self.length,):
+            raise InputError(
+                f"the fields have shape {z_star.shape}; the last axis must be the "
+                f"{self.length} tokens"
+            )
+        with np.errstate(all="ignore"):  # who uses the values checks them
+            values = np.asarray(self._function(z_star), dtype=float)
         if values.shape == z_star.shape[:-1]:
             values = values[..., None]
         if values.shape[:-1] != z_star.shape[:-1]:
@@ -172,3 +181,10 @@ class Target:
 
     def __repr__(self) -> str:
         return f"Target({self._table or self._function!r})"
+
+
+def _plain(value: Any) -> str | int | float:
+    """A parameter as a problem file can hold it, exact numbers as text."""
+    if isinstance(value, np.floating):
+        return float(value)
+    return value if isinstance(value, str | int | float) else str(value)

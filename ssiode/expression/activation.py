@@ -10,7 +10,6 @@ from ssiode.errors import InputError
 from ssiode.expression.parser import parse_expression
 
 
-@cache
 def parse_activation(text: str) -> tuple[sympy.Expr, sympy.Symbol]:
     """Return the activation sigma(s) and its variable.
 
@@ -24,8 +23,15 @@ def parse_activation(text: str) -> tuple[sympy.Expr, sympy.Symbol]:
     >>> parse_activation("He2")[0], parse_activation("s^2 + 1")[0]
     (He(2, s), s**2 + 1)
     """
+    if not isinstance(text, str):
+        raise InputError("the activation must be text: a name or an expression in s")
+    return _parse(text)
+
+
+@cache
+def _parse(text: str) -> tuple[sympy.Expr, sympy.Symbol]:
     names = {"identity": "s", "square": "s^2"}
-    bare = isinstance(text, str) and text.isidentifier() and text != "s"
+    bare = text.isidentifier() and text != "s"
     parsed = parse_expression(names.get(text, f"{text}(s)") if bare else text, length=1)
     free = set().union(*(output.free_symbols for output in parsed.outputs))
     strangers = sorted(str(symbol) for symbol in free if str(symbol) != "s")

@@ -6,7 +6,16 @@ import sympy
 
 from ssiode.expression.functions import relu
 
-_KINKED = (sympy.Abs, sympy.sign, sympy.Heaviside, sympy.Max, sympy.Min, sympy.log, relu)
+_NOT_SMOOTH = (
+    sympy.Abs,
+    sympy.sign,
+    sympy.Heaviside,
+    sympy.Max,
+    sympy.Min,
+    sympy.log,
+    sympy.tan,
+    relu,
+)
 
 
 def is_smooth(expression: sympy.Expr) -> bool:
@@ -18,7 +27,7 @@ def is_smooth(expression: sympy.Expr) -> bool:
     >>> is_smooth(sympy.tanh(x) * x**2), is_smooth(abs(x)), is_smooth(sympy.sqrt(1 + x**2))
     (True, False, False)
     """
-    if expression.has(*_KINKED):
+    if expression.has(*_NOT_SMOOTH):
         return False
     powers = expression.atoms(sympy.Pow)
     return all(p.exp.is_Integer and p.exp > 0 for p in powers if p.base.free_symbols)

@@ -43,5 +43,13 @@ def expression_text(definition: sympy.Expr | Iterable[sympy.Expr | str]) -> str:
         raise InputError(
             f"the target is {definition!r}; give text, a SymPy expression, a list or a function"
         )
-    parts = [d if isinstance(d, str) else _Printer().doprint(sympy.sympify(d)) for d in definition]
+    try:
+        parts = [
+            d if isinstance(d, str) else _Printer().doprint(sympy.sympify(d, strict=True))
+            for d in definition
+        ]
+    except sympy.SympifyError as error:
+        raise InputError(
+            "an output of the target is neither text nor a SymPy expression"
+        ) from error
     return f"[{', '.join(parts)}]"
