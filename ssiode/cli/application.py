@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Sequence
 from functools import cache
-from importlib import resources
+from pathlib import Path
 
 import click
 
@@ -25,26 +25,31 @@ _DEFINES_COMMAND = re.compile(r"^(def command\(|command\b.*=)", re.MULTILINE)
 
 
 @cache
-def command_table() -> dict[str, tuple[str, str]]:
-    """Return the module and the one-line help of each command, by name.
-
-    The files are read, not imported, so that help costs nothing.
+def command_files() -> dict[str, Path]:
+    """Return the file of each command, by name.
 
     Examples
     --------
-    >>> command_table()["sie"][0]
-    'ssiode.cli.sie'
+    >>> command_files()["sie"].name
+    'sie.py'
     """
-    table = {}
-    for file in resources.files("ssiode.cli").iterdir():
-        stem = file.name.removesuffix(".py")
-        if stem == file.name or not stem.isidentifier():
-            continue
-        source = file.read_text(encoding="utf-8")
-        if _DEFINES_COMMAND.search(source):
-            docstring = ast.get_docstring(ast.parse(source)) or ""
-            table[stem.replace("_", "-")] = (f"ssiode.cli.{stem}", docstring.partition("\n")[0])
-    return dict(sorted(table.items()))
+    found = {}
+    for file in sorted(Path(__file__).parent.glob("*.py")):
+        if _DEFINES_COMMAND.search(file.read_text(encoding="utf-8")):
+            found[file.stem.replace("_", "-")] = file
+    return found
+
+
+def short_help(name: str) -> str:
+    """Return the first line of a command's docstring, read and not imported.
+
+    Examples
+    --------
+    >>> short_help("sie")
+    'Compute the Sequence Information Exponent of a target.'
+    """
+    source = command_files()[name].read_text(encoding="utf-8")
+    return (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
 
 
 class LazyGroup(click.Group):
@@ -52,7 +57,7 @@ class LazyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""
-        return list(command_table())
+        return list(command_files())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
         """Import and return one command.
@@ -62,14 +67,15 @@ class LazyGroup(click.Group):
         InputError
             If there is none of that name; the error tells the nearest one.
         """
-        if cmd_name not in command_table():
-            raise unknown_name("command", cmd_name, command_table())
-        return importlib.import_module(command_table()[cmd_name][0]).command
+        if cmd_name not in command_files():
+            raise unknown_name("command", cmd_name, command_files())
+        module = f"ssiode.cli.{command_files()[cmd_name].stem}"
+        return importlib.import_module(module).command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands from their docstrings."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in command_table().items()])
+            formatter.write_dl([(name, short_help(name)) for name in command_files()])
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -6,8 +6,8 @@ import difflib
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import sympy
 
@@ -37,8 +37,7 @@ _MISTAKEN = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionEntry:
+class FunctionEntry(NamedTuple):
     """A function as SymPy, as plain floats, and how many arguments it takes at most."""
 
     symbolic: Callable[..., sympy.Expr]

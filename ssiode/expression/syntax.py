@@ -6,51 +6,44 @@ Chains such as ``a + b - c`` become one node, so their length does not deepen th
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from ssiode.errors import InputError
 from ssiode.expression.limits import MAX_DEPTH, MAX_TEXT, shorten
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(NamedTuple):
     """A number as it was written."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(NamedTuple):
     """A token, a constant or a parameter."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Sum:
+class Sum(NamedTuple):
     """Terms, each with its sign."""
 
     terms: tuple[tuple[int, Node], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Product:
+class Product(NamedTuple):
     """Factors, each with True if it divides."""
 
     factors: tuple[tuple[bool, Node], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Power:
+class Power(NamedTuple):
     """A base and its exponent."""
 
     base: Node
     exponent: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """A function by name and its arguments."""
 
     name: str

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from ssiode.errors import InputError
 
@@ -16,8 +16,7 @@ MAX_CONVERSIONS = 2_000_000
 MAX_BITS = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
+class Size(NamedTuple):
     """Bounds on a polynomial.
 
     Attributes
