@@ -21,7 +21,7 @@ def parse_activation(text: str) -> tuple[sympy.Expr, sympy.Symbol]:
     Examples
     --------
     >>> parse_activation("He2")[0], parse_activation("s^2 + 1")[0]
-    (He(2, s), s**2 + 1)
+    (He2(s), s**2 + 1)
     """
     if not isinstance(text, str):
         raise InputError("the activation must be text: a name or an expression in s")

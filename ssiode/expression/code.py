@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 
 import numpy as np
 import sympy
@@ -28,6 +29,8 @@ _CALLS: dict[type[sympy.Expr], str] = {
     relu: "relu",
     He: "hermite",
 }
+# Python reads at most 200 nested parentheses; what lies deeper gets a line of its own.
+_DEEPEST = 100
 _FOLDS: dict[type[sympy.Expr], str] = {sympy.Max: "maximum", sympy.Min: "minimum"}
 
 
@@ -65,7 +68,7 @@ def kernel_function(
     @njit(error_model="numpy")
     def f(z, out):
         s0 = z[0]
-        out[0] = (-1.0 + (s0 * s0))
+        out[0] = ((-1.0) + (s0 * s0))
     <BLANKLINE>
     """
     lines, results = _statements(expressions, symbols, unpack="z[{}]")
@@ -89,25 +92,38 @@ def _statements(
         for i, symbol in enumerate(symbols)
         if symbol in used
     ]
+
+    def assign(text: str, temporary: sympy.Symbol) -> str:
+        lines.append(f"{temporary} = {text}")
+        return str(temporary)
+
+    def shallow(text: str) -> str:
+        return text if _nesting(text) < _DEEPEST else assign(text, next(temporaries))
+
     for temporary, expression in shared:
-        text = _print(expression, names)
-        names[temporary] = str(temporary)
-        lines.append(f"{names[temporary]} = {text}")
-    return lines, [_print(expression, names) for expression in reduced]
+        names[temporary] = assign(_print(expression, names, shallow), temporary)
+    return lines, [_print(expression, names, shallow) for expression in reduced]
 
 
-def _print(expression: sympy.Expr, names: dict[sympy.Symbol, str]) -> str:
+def _nesting(text: str) -> int:
+    """Depth of the parentheses."""
+    return max(accumulate((c == "(") - (c == ")") for c in text))
+
+
+def _print(
+    expression: sympy.Expr, names: dict[sympy.Symbol, str], shallow: Callable[[str], str]
+) -> str:
     def recurse(e: sympy.Expr) -> str:
-        return _print(e, names)
+        return shallow(_print(e, names, shallow))
 
     if expression.is_Symbol:
         return names[expression]
     if not expression.free_symbols:
         return _number(expression)
     if expression.is_Add:
-        return f"({' + '.join(map(recurse, expression.args))})"
+        return _chain("+", list(map(recurse, expression.args)))
     if expression.is_Mul:
-        return f"({' * '.join(map(recurse, expression.args))})"
+        return _chain("*", list(map(recurse, expression.args)))
     if expression.is_Pow:
         return _power(recurse(expression.base), expression.exp, recurse)
     if type(expression) in _FOLDS:
@@ -123,6 +139,14 @@ def _print(expression: sympy.Expr, names: dict[sympy.Symbol, str]) -> str:
     raise InputError(f"{type(expression).__name__} has no numerical form here: {expression}")
 
 
+def _chain(operator: str, terms: list[str]) -> str:
+    """Join terms as a balanced tree: Python cannot compile a chain of thousands."""
+    while len(terms) > 1:
+        pairs = [terms[i : i + 2] for i in range(0, len(terms), 2)]
+        terms = [f"({f' {operator} '.join(pair)})" if pair[1:] else pair[0] for pair in pairs]
+    return terms[0]
+
+
 def _number(expression: sympy.Expr) -> str:
     value = sympy.N(expression, 25)
     if not (value.is_Float or value.is_Rational) or not np.isfinite(float(value)):
@@ -134,9 +158,10 @@ def _power(base: str, exponent: sympy.Expr, recurse: Callable[[sympy.Expr], str]
     if exponent == 2:
         return f"({base} * {base})" if base.isidentifier() else f"square({base})"
     if exponent.is_Integer:
-        return f"{base}**{int(exponent)}" if exponent > 0 else f"(1.0 / {base}**{-int(exponent)})"
+        power = f"({base}**{abs(int(exponent))})"
+        return power if exponent > 0 else f"(1.0 / {power})"
     if exponent == sympy.Rational(1, 2):
         return f"sqrt({base})"
     if exponent == -sympy.Rational(1, 2):
         return f"(1.0 / sqrt({base}))"
-    return f"{base}**{recurse(exponent)}"
+    return f"({base}**{recurse(exponent)})"
