@@ -215,7 +215,7 @@ class _Solve:
             threshold=self.eta,
             recovery_time=self.recovery_time,
             engine=self.engine.name,
-            reason=self.engine.reason,
+            reason=self.engine.description,
             n_evaluations=self.n_evaluations,
         )
 

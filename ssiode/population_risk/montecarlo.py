@@ -71,6 +71,11 @@ class MonteCarloEngine(RiskEngine):
             return f"length is {problem.length} and the sampler allows {_LONGEST}"
         return None
 
+    @property
+    def settings(self) -> str:
+        """The samples."""
+        return f"{self.samples} {self.sampling} samples of 4 signs, seed {self.seed}"
+
     def evaluate(self, v: np.ndarray) -> RiskEvaluation:
         """See :meth:`RiskEngine.evaluate`; the errors are standard errors over the blocks."""
         moments = self._average(self._nodes, v)
@@ -78,7 +83,6 @@ class MonteCarloEngine(RiskEngine):
         error = moments.std(axis=0, ddof=1) / np.sqrt(self.blocks)
         if (neighbour := neighbour_of_pole(v)) is not None:
             error[-2] += abs(mean[-2] - self._average(self._nodes, neighbour)[:, -2].mean())
-        sampler = f"{self.samples} {self.sampling} samples of 4 signs, seed {self.seed}"
         return RiskEvaluation(
             value=float(mean[0]),
             value_error=float(error[0]),
@@ -87,7 +91,7 @@ class MonteCarloEngine(RiskEngine):
             second_moment=float(mean[-1]),
             second_moment_error=float(error[-1]),
             engine=self.name,
-            reason=f"{self.reason}; {sampler}",
+            reason=self.description,
         )
 
     def gradient_and_second_moment(self, v: np.ndarray) -> tuple[np.ndarray, float]:

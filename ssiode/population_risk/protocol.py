@@ -68,6 +68,16 @@ class RiskEngine(ABC):
         if (objection := cls.objection(problem)) is not None:
             raise InputError(f"engine {cls.name!r} does not serve: {objection}")
 
+    @property
+    @abstractmethod
+    def settings(self) -> str:
+        """The engine's settings in words."""
+
+    @property
+    def description(self) -> str:
+        """Why this engine, and with which settings."""
+        return f"{self.reason}; {self.settings}"
+
     @abstractmethod
     def evaluate(self, v: np.ndarray) -> RiskEvaluation:
         """Risk, gradient and second moment at v = (e, m) of shape (L + 1,), with errors."""

@@ -78,6 +78,11 @@ class QuadratureEngine(RiskEngine):
                 break
         return engine
 
+    @property
+    def settings(self) -> str:
+        """The order."""
+        return f"{self.order} nodes per axis"
+
     def evaluate(self, v: np.ndarray) -> RiskEvaluation:
         """See :meth:`RiskEngine.evaluate`."""
         if self._coarse_nodes is None:
@@ -95,7 +100,7 @@ class QuadratureEngine(RiskEngine):
             second_moment=float(moments[-1]),
             second_moment_error=float(error[-1]),
             engine=self.name,
-            reason=f"{self.reason}; {self.order} nodes per axis",
+            reason=self.description,
         )
 
     def gradient_and_second_moment(self, v: np.ndarray) -> tuple[np.ndarray, float]:
