@@ -13,7 +13,7 @@ _TABLES = {
     "target": {"expression": TARGET, "length": 2},
     "student": {"kind": "attention", "reduction": "trace"},
     "encoding": {"kind": "opposite"},
-    "sgd": {"gamma": 0.1, "d": 1000, "steps": 60_000, "replicas": 16, "seed": 1},
+    "sgd": {"gamma": 0.1, "d": 1000, "steps": 40_000, "replicas": 16, "seed": 1},
     "initial": {"kind": "fixed", "e": [0.1, -0.1], "m": 0.2},
 }
 # Fourteen nodes per axis put the trajectory within 3e-3, a tenth of the fluctuations.
