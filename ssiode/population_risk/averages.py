@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ssiode.errors import InputError
 from ssiode.kernels.linker import link, piece
 from ssiode.threads import map_in_threads
 
@@ -27,22 +28,27 @@ if TYPE_CHECKING:
     from ssiode.problem import Problem
 
 # A central difference over 1e-5 has a truncation error of 1e-10 and a rounding error of 1e-11.
-SMALLEST_ORTHOGONAL_OVERLAP = 1e-5
+_STEP = 1e-5
+# A jump of the gradient is seen by a fraction of about the step of all samples.
+_KINKED_STEP = 1e-3
 
 
-def neighbour_of_pole(v: np.ndarray) -> np.ndarray | None:
-    """State near v where dR/dm is a central difference over twice the step, or None off |m| = 1.
+def finite_labels(problem: Problem, z_star: np.ndarray) -> np.ndarray:
+    """Labels g(z*) of shape (..., k), all finite.
 
-    The two values of dR/dm differ by its error; where it diverges at |m| = 1, as for a loss with
-    a kink at a perfect match, the difference is as large as the value.
-
-    >>> neighbour_of_pole(np.array([0.0, 0.9])) is None
-    True
+    Raises
+    ------
+    InputError
+        If the target is infinite or undefined at one of the fields.
     """
-    if 1.0 - v[-1] ** 2 >= SMALLEST_ORTHOGONAL_OVERLAP**2:
-        return None
-    inside = np.sqrt(1.0 - 4.0 * SMALLEST_ORTHOGONAL_OVERLAP**2)
-    return np.append(v[:-1], np.copysign(inside, v[-1]))
+    labels = problem.target(z_star)
+    finite = np.isfinite(labels).all(axis=-1)
+    if not finite.all():
+        where = ", ".join(f"{field:.4g}" for field in z_star[~finite][0])
+        raise InputError(
+            f"the target is not finite at z = ({where}); it must be finite at all real fields"
+        )
+    return labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +86,7 @@ class Averager:
         self._parameters = student.parameters(length)
         self._workspace_size = student.workspace_size(length)
         self._problem = problem
+        self._step = _STEP if problem.is_smooth else _KINKED_STEP
         self._noise_is_apart = problem.label_noise > 0 and problem.loss.noise_is_additive
 
     def __call__(self, nodes: NodeSet, v: np.ndarray) -> np.ndarray:
@@ -88,12 +95,23 @@ class Averager:
         s = float(np.sqrt(1.0 - m * m))
         rows = self._averages(nodes, v, m, s)
         along_noise = self._problem.length + 2
-        if s >= SMALLEST_ORTHOGONAL_OVERLAP:
+        if s >= self._step:
             quotient = rows[:, along_noise] / s
         else:
-            apart = self._averages(nodes, v, m, SMALLEST_ORTHOGONAL_OVERLAP)
-            quotient = apart[:, along_noise] / SMALLEST_ORTHOGONAL_OVERLAP
+            apart = self._averages(nodes, v, m, self._step)
+            quotient = apart[:, along_noise] / self._step
         return self._moments(rows, m * quotient)
+
+    def neighbour_of_pole(self, v: np.ndarray) -> np.ndarray | None:
+        """State near v where dR/dm is a difference over twice the step, or None off |m| = 1.
+
+        The two values of dR/dm differ by its error; where it diverges at |m| = 1, as for a loss
+        with a kink at a perfect match, the difference is as large as the value.
+        """
+        if 1.0 - v[-1] ** 2 >= self._step**2:
+            return None
+        inside = np.sqrt(1.0 - 4.0 * self._step**2)
+        return np.append(v[:-1], np.copysign(inside, v[-1]))
 
     def _averages(self, nodes: NodeSet, v: np.ndarray, m: float, s: float) -> np.ndarray:
         """The averages of the kernel at x = m z* + s xi, one row for each block."""
@@ -131,6 +149,7 @@ class Averager:
             # y = g + noise adds Delta per output to E |y - f|^2 and 4 Delta E |grad f|^2 to V.
             moments[:, 0] += problem.label_noise * problem.target.n_outputs
             moments[:, length + 2] += 4 * problem.label_noise * rows[:, length + 4]
-        moments[:, : length + 2] *= problem.loss.scale
-        moments[:, length + 2] *= problem.loss.scale**2
+        with np.errstate(over="ignore", invalid="ignore"):
+            moments[:, : length + 2] *= problem.loss.scale
+            moments[:, length + 2] *= np.square(problem.loss.scale)
         return moments

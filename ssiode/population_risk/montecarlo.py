@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ssiode.errors import InputError, choose, whole_number
-from ssiode.population_risk.averages import Averager, NodeSet, neighbour_of_pole
+from ssiode.errors import choose, whole_number
+from ssiode.population_risk.averages import Averager, NodeSet, finite_labels
 from ssiode.population_risk.protocol import RiskEngine, RiskEvaluation
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class MonteCarloEngine(RiskEngine):
         moments = self._average(self._nodes, v)
         mean = moments.mean(axis=0)
         error = moments.std(axis=0, ddof=1) / np.sqrt(self.blocks)
-        if (neighbour := neighbour_of_pole(v)) is not None:
+        if (neighbour := self._average.neighbour_of_pole(v)) is not None:
             error[-2] += abs(mean[-2] - self._average(self._nodes, neighbour)[:, -2].mean())
         return RiskEvaluation(
             value=float(mean[0]),
@@ -115,12 +115,10 @@ class MonteCarloEngine(RiskEngine):
         n_noise = problem.target.n_outputs if noisy else 0
         normals = self._normals(2 * length + n_noise)
         z_star = normals[:, None, :length] * _SIGNS[:, None]
-        labels = problem.target(z_star)
+        labels = finite_labels(problem, z_star)
         if noisy:
             label_noise = normals[:, None, 2 * length :] * _SIGNS[:, None]
             labels = labels + np.sqrt(problem.label_noise) * label_noise
-        if not np.all(np.isfinite(labels)):
-            raise InputError("the target is not finite at some of the sampled fields z*")
         per_block = 2**self._log2_block
         return NodeSet(
             z_star=z_star,

@@ -39,6 +39,12 @@ class RiskEvaluation:
     engine: str
     reason: str
 
+    def __post_init__(self) -> None:
+        if not np.all(np.isfinite([self.value, *self.gradient, self.second_moment])):
+            raise InputError(
+                "the risk is not finite: student or loss overflow, or are undefined at some fields"
+            )
+
 
 class RiskEngine(ABC):
     """An engine that averages the loss of one problem over its Gaussian fields.
