@@ -31,7 +31,7 @@ class Coefficient:
     value, error : float
         A float and a bound of its distance from the exact value. A proved zero has both 0.
     verdict : Verdict
-        ZERO and NONZERO are proved; for UNDECIDED the value may be zero, and |c| <= |value| + error.
+        ZERO and NONZERO are proved; an UNDECIDED one may be zero, with |c| <= |value| + error.
     reason : str
         The proof in a few words, such as "exact value" or "odd in z1".
 
