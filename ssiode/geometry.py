@@ -116,7 +116,7 @@ class Geometry:
         return np.sum(self.coordinates(v) ** 2, axis=-1)
 
     def outside_range(self, v: np.ndarray) -> np.ndarray:
-        """Distance of v from the range of the metric, 0 for a reachable direction."""
+        """How far v is from the range of the metric, 0 for a reachable direction."""
         return np.linalg.norm(v - self.coordinates(v) @ self.basis.T, axis=-1)
 
     def state(self, e: np.ndarray | float | None = None, m: float = 0.0) -> np.ndarray:
@@ -145,7 +145,7 @@ class Geometry:
     def check_feasible(self, v: np.ndarray) -> None:
         """Raise `InputError` if no student weights have the overlaps v = (e, m)."""
         if self.outside_range(v) > _FEASIBILITY_TOLERANCE * max(1.0, np.linalg.norm(v)):
-            nearest = self.coordinates(v) @ self.basis.T
+            nearest = self.basis @ np.linalg.lstsq(self.basis, v)[0]
             raise InputError(
                 f"(e, m) = {_shown(v)} is infeasible: it is outside the span of this encoding and "
                 f"the teacher; the nearest state inside is {_shown(nearest)}"
@@ -165,4 +165,4 @@ class Geometry:
 
 
 def _shown(v: np.ndarray) -> str:
-    return "(" + ", ".join(f"{x:.6g}" for x in v) + ")"
+    return "(" + ", ".join(f"{round(float(x), 12) + 0.0:.6g}" for x in v) + ")"
