@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
-from scipy.special import erf
+from scipy.special import erf, expit
 
 Function = Callable[[np.ndarray], np.ndarray]
 
@@ -63,10 +63,7 @@ ACTIVATIONS: dict[str, tuple[Function, Function]] = {
     "identity": (lambda s: s, np.ones_like),
     "relu": (lambda s: np.where(s > 0, s, 0.0), lambda s: np.where(s > 0, 1.0, 0.0)),
     "tanh": (np.tanh, lambda s: 1 - np.tanh(s) ** 2),
-    "sigmoid": (
-        lambda s: (1 + np.tanh(s / 2)) / 2,
-        lambda s: (1 - np.tanh(s / 2) ** 2) / 4,
-    ),
+    "sigmoid": (expit, lambda s: expit(s) * expit(-s)),
     "erf": (erf, lambda s: 2 / np.sqrt(np.pi) * np.exp(-(s**2))),
     "square": (lambda s: s**2, lambda s: 2 * s),
     "He3": (lambda s: s**3 - 3 * s, lambda s: 3 * s**2 - 3),

@@ -158,7 +158,7 @@ def test_impossible_metrics_are_refused(gram, overlap):
 
 @each_geometry
 def test_random_states_have_covariance_gamma_over_d(name):
-    geometry, d, draws = GEOMETRIES[name], 20, 20_000
+    geometry, d, draws = GEOMETRIES[name], 20, 5_000
     generator = np.random.default_rng(7)
     states = np.array([geometry.random_state(d, generator) for _ in range(draws)])
     assert np.all(geometry.squared_length(states) <= 1 + 1e-12)

@@ -16,7 +16,7 @@ def parse_activation(text: str) -> tuple[sympy.Expr, sympy.Symbol]:
     Raises
     ------
     InputError
-        If the text is not an activation's name or an expression in `s` alone.
+        If the text is not an activation's name or an expression in `s` alone, or has a jump.
 
     Examples
     --------
@@ -39,4 +39,7 @@ def _parse(text: str) -> tuple[sympy.Expr, sympy.Symbol]:
         given = f"uses {', '.join(strangers)}" if strangers else "has several outputs"
         raise InputError(f"the activation {text!r} {given}; write one expression in s")
     symbol = next(iter(free), sympy.Symbol("s", real=True))
-    return parsed.outputs[0], symbol
+    sigma = parsed.outputs[0]
+    if sigma.diff(symbol).has(sympy.DiracDelta):
+        raise InputError(f"the activation {text!r} has a jump and no derivative to train with")
+    return sigma, symbol
