@@ -215,10 +215,14 @@ def _terms(
     from ssiode.hermite.sizes import check_width
 
     check_width(len(table), length)
+    # Symmetric targets repeat few coefficients many times.
+    known: dict[frozenset[Any], tuple[str, float, float]] = {}
     for index in sorted(table, key=sort_key):
-        exact = str(basis.expression(table[index]))
-        value, error = basis.nearest_float(table[index])
-        yield HermiteTerm(output, dense_index(index, length), exact, value, error)
+        constant = table[index]
+        key = frozenset(constant.items())
+        if key not in known:
+            known[key] = (str(basis.expression(constant)), *basis.nearest_float(constant))
+        yield HermiteTerm(output, dense_index(index, length), *known[key])
 
 
 def _result(

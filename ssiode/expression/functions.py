@@ -64,8 +64,10 @@ class He(sympy.Function):
     def _eval_evalf(self, prec: int) -> sympy.Expr:
         order, x = self.args
         if x.is_number and order.is_Integer:
-            # evalf of the sum raises its working precision until cancellation is harmless.
-            return self.expand(func=True, deep=False).evalf(_decimal_digits(prec))
+            # A float is taken as the exact number it is; then evalf raises its working precision
+            # until cancellation is harmless.
+            exact = He(order, sympy.Rational(x) if x.is_Float else x)
+            return exact.expand(func=True, deep=False).evalf(_decimal_digits(prec))
         return He(order, x._eval_evalf(prec) or x)
 
     def _eval_is_real(self) -> bool | None:

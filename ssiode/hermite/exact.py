@@ -206,8 +206,10 @@ class _Expander:
         return {key: value for key, value in total.items() if value}
 
     def _is_separable(self, term: sympy.Expr) -> bool:
+        if isinstance(term, He):
+            return term.args[1] in self.positions
         if not term.is_Mul:
-            return isinstance(term, He) or term.is_Rational
+            return term.is_Rational
         # Plain monomials are converted together, which shares their lower orders.
         return not all(f.is_Rational or f.as_base_exp()[0] in self.positions for f in term.args)
 

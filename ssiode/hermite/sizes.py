@@ -10,8 +10,8 @@ from typing import NamedTuple
 from ssiode.errors import InputError
 
 MAX_DEGREE = 400
-MAX_TERMS = 200_000
-MAX_WORK = 10_000_000
+MAX_TERMS = 100_000
+MAX_WORK = 5_000_000
 MAX_CONVERSIONS = 2_000_000
 MAX_BITS = 4096
 
@@ -80,36 +80,42 @@ class Gauge:
         """Return the size of a power with a whole exponent >= 0."""
         if exponent == 0:
             return Size()
-        if base.degree * exponent > MAX_DEGREE or exponent > MAX_DEGREE:
-            raise _too_large("degree", base.degree * exponent or exponent, MAX_DEGREE)
-        if base.denominator.bit_length() * exponent > 2 * MAX_BITS:
-            raise _too_long()
-        half = self._terms(base.degree * exponent // 2, _multichoose(base.terms, exponent // 2))
-        return self._checked(
-            degree=base.degree * exponent,
-            terms=_multichoose(base.terms, exponent),
-            height=base.height * exponent,
-            denominator=base.denominator**exponent,
-            work=base.work + (half * half if exponent > 1 and base.terms > 1 else 0),
-        )
+        work = 0
+        if exponent > 1 and base.terms > 1:
+            # Repeated squaring; its last product costs most.
+            work = self._power_terms(base, exponent // 2) ** 2
+        return self._raised(base, exponent, base.height * exponent, base.work + work)
 
     def hermite(self, order: int, argument: Size) -> Size:
         """Return the size of He_n of a polynomial."""
-        scaled = Size(
-            argument.degree,
-            argument.terms + 1,
-            max(argument.height, 0.0),
-            argument.denominator,
-            argument.work,
-        )
-        power = self.power(scaled, order)
+        # One more term for the lower powers of x that come along.
+        base = argument._replace(terms=argument.terms + 1)
+        height = max(base.height, 0.0) * order + _hermite_height(order)
+        self._check_degree(base, order)
+        steps = sum(self._power_terms(base, n) for n in range(order))
+        return self._raised(base, order, height, base.work + argument.terms * steps)
+
+    def _raised(self, base: Size, exponent: int, height: float, work: int) -> Size:
+        self._check_degree(base, exponent)
+        if base.denominator.bit_length() * exponent > 2 * MAX_BITS:
+            raise _too_long()
         return self._checked(
-            degree=power.degree,
-            terms=power.terms,
-            height=power.height + _hermite_height(order),
-            denominator=power.denominator,
-            work=argument.work + order * power.terms * argument.terms,
+            degree=base.degree * exponent,
+            terms=self._power_terms(base, exponent),
+            height=height,
+            denominator=base.denominator**exponent,
+            work=work,
         )
+
+    def _power_terms(self, base: Size, exponent: int) -> int:
+        self._check_degree(base, exponent)
+        return self._terms(base.degree * exponent, _multichoose(base.terms, exponent))
+
+    def _check_degree(self, base: Size, exponent: int) -> None:
+        # A large power of a constant is no better than a high degree.
+        degree = max(base.degree, 1) * exponent
+        if degree > MAX_DEGREE:
+            raise _too_large("degree", degree, MAX_DEGREE)
 
     def _terms(self, degree: int, terms: int) -> int:
         if self.roots is None:
