@@ -27,7 +27,7 @@ def is_smooth(expression: sympy.Expr) -> bool:
     >>> is_smooth(sympy.tanh(x) * x**2), is_smooth(abs(x)), is_smooth(sympy.sqrt(1 + x**2))
     (True, False, False)
     """
-    if expression.has(*_NOT_SMOOTH):
+    if any(part.free_symbols for part in expression.atoms(*_NOT_SMOOTH)):
         return False
     powers = expression.atoms(sympy.Pow)
     return all(p.exp.is_Integer and p.exp > 0 for p in powers if p.base.free_symbols)

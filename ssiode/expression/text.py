@@ -41,15 +41,19 @@ def expression_text(definition: sympy.Expr | Iterable[sympy.Expr | str]) -> str:
         return _Printer().doprint(definition)
     if not isinstance(definition, Iterable):
         raise InputError(
-            f"the target is {definition!r}; give text, a SymPy expression, a list or a function"
+            f"the target is of type {type(definition).__name__}; give text, a SymPy expression, a "
+            "list of them or a function"
         )
+    return f"[{', '.join(map(_part, definition))}]"
+
+
+def _part(output: sympy.Expr | str) -> str:
+    if isinstance(output, str):
+        return output
     try:
-        parts = [
-            d if isinstance(d, str) else _Printer().doprint(sympy.sympify(d, strict=True))
-            for d in definition
-        ]
-    except sympy.SympifyError as error:
-        raise InputError(
-            "an output of the target is neither text nor a SymPy expression"
-        ) from error
-    return f"[{', '.join(parts)}]"
+        expression = sympy.sympify(output, strict=True)
+    except sympy.SympifyError:
+        expression = None
+    if not isinstance(expression, sympy.Expr):
+        raise InputError("an output of the target is neither text nor a SymPy expression")
+    return _Printer().doprint(expression)
