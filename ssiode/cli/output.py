@@ -15,7 +15,16 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def json_option(command: Command) -> Command:
-    """Give a command the flag ``--json``; its function receives `as_json`."""
+    """Give a command the flag ``--json``; its function receives `as_json`.
+
+    Examples
+    --------
+    >>> @click.command()
+    ... @json_option
+    ... def command(as_json: bool) -> None: ...
+    >>> [parameter.name for parameter in command.params]
+    ['as_json']
+    """
     text = "Write one JSON object on standard output and nothing else."
     return click.option("--json", "as_json", is_flag=True, help=text)(command)
 

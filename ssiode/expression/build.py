@@ -41,7 +41,18 @@ class Value(NamedTuple):
 
 
 def constant(expression: sympy.Expr, number: float) -> Value:
-    """Return a constant whose size is checked; `number` serves when it is not rational."""
+    """Return a constant whose size is checked; `number` serves when it is not rational.
+
+    Raises
+    ------
+    InputError
+        If the constant is out of range.
+
+    Examples
+    --------
+    >>> constant(sympy.Rational(1, 4), 0.0)
+    Value(expression=1/4, number=0.25)
+    """
     if expression.is_Rational:
         return Value(checked_rational(expression), float(expression))
     return Value(expression, checked_float(number, "a constant in the expression"))

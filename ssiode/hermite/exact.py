@@ -124,7 +124,21 @@ def is_polynomial(expression: sympy.Expr, tokens: Sequence[sympy.Symbol]) -> boo
 
 
 def hermite_expansion(expression: sympy.Expr, tokens: Sequence[sympy.Symbol]) -> HermiteExpansion:
-    """Return the expansion that :func:`polynomial_coefficients` shows, with sparse indices."""
+    """Return the expansion that :func:`polynomial_coefficients` shows, with sparse indices.
+
+    Raises
+    ------
+    NotPolynomialError
+        If the expression is not a polynomial; the error names the part.
+    InputError
+        If it is too large once multiplied out.
+
+    Examples
+    --------
+    >>> z1, z2 = sympy.symbols("z1 z2")
+    >>> list(hermite_expansion(He(3, z2) + z1, [z1, z2]).coefficients)
+    [((1, 3),), ((0, 1),)]
+    """
     try:
         basis = ConstantBasis.of([expression])
         table = _Expander(tokens, basis).expand(expression)
@@ -164,7 +178,13 @@ def dense_index(index: SparseIndex, length: int) -> tuple[int, ...]:
 
 
 def sort_key(index: SparseIndex) -> tuple[Any, ...]:
-    """Return a key that puts low orders first and, among equals, the first tokens first."""
+    """Return a key that puts low orders first and, among equals, the first tokens first.
+
+    Examples
+    --------
+    >>> sorted([((1, 1),), ((0, 2),), ((0, 1),)], key=sort_key)
+    [((0, 1),), ((1, 1),), ((0, 2),)]
+    """
     return (order(index), tuple((token, -power) for token, power in index))
 
 

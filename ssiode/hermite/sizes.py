@@ -155,6 +155,10 @@ def check_width(terms: int, variables: int) -> None:
     ------
     InputError
         If there are too many terms for so many tokens.
+
+    Examples
+    --------
+    >>> check_width(5050, 100)
     """
     if terms * variables > 100 * MAX_TERMS:
         raise InputError(
@@ -170,6 +174,10 @@ def check_terms(terms: int) -> None:
     ------
     InputError
         If there are more than `MAX_TERMS`.
+
+    Examples
+    --------
+    >>> check_terms(8008)
     """
     if terms > MAX_TERMS:
         raise _too_large("number of terms", terms, MAX_TERMS)
