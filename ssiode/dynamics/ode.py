@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from ssiode.problem import Problem
 
 _MAX_STEPS = 20_000
+_STEPS_BEFORE_PROJECTION = 500
+_RTOL_RANGE = (1e-13, 1e-2)
+# Fewest steps of a solve, and of the one that estimates its error.
+_FEWEST_STEPS, _FEWEST_COMPANION_STEPS = 20, 14
+# What vanishes by symmetry is below 1e-17 sqrt(V) in the engines, but a saddle amplifies that.
+_ROUNDING = 1e-15
 _GRADIENT_FLOW_TIME = 20.0
 _ENGINE_TOLERANCE = 1e-2
 
@@ -64,10 +70,11 @@ def solve_ode(
         Engine of the right-hand side; chosen if not given. Its samples or nodes are fixed, so the
         right-hand side is a function.
     rtol : float, optional
-        Relative tolerance of the solver; by default a tenth of the engine's relative error at the
-        start, between 1e-9 and 1e-4: more would resolve the engine's noise.
+        Relative tolerance of the solver in [1e-13, 1e-2]; by default a tenth of the engine's
+        relative error at the start, between 1e-9 and 1e-6: more would resolve the engine's noise.
     estimate_error : bool
-        Solve once more with an engine of independent errors; the difference is the error.
+        Solve once more with an engine of independent errors and a ten times larger tolerance; the
+        difference is the error.
     **engine_options
         Arguments of the engine, such as `order`, or `samples` and `seed`.
 
@@ -93,7 +100,7 @@ def solve_ode(
     if not isinstance(engine, RiskEngine):
         engine_options.setdefault("tolerance", _ENGINE_TOLERANCE)
         engine = make_engine(problem, engine, v0, **engine_options)
-    relative = _relative_tolerance(engine, v0) if rtol is None else finite_number("rtol", rtol)
+    relative = _relative_tolerance(engine, v0) if rtol is None else _check_rtol(rtol)
     solve = _Solve(problem, engine, gamma, grid, eta, relative)
     solve.run(v0)
     errors = _errors(solve, v0) if estimate_error and solve.status == "finished" else None
@@ -104,9 +111,13 @@ def _time_grid(
     problem: Problem, gamma: float, t_max: float | None, points: int, times: Any
 ) -> np.ndarray:
     if times is not None:
-        grid = np.asarray(times, dtype=float)
-        if grid.ndim != 1 or not grid.size or grid[0] < 0 or not np.all(np.diff(grid) > 0):
-            raise InputError("times must be increasing numbers >= 0")
+        try:
+            grid = np.array(times, dtype=float)
+        except (TypeError, ValueError):
+            grid = np.array(np.nan)
+        is_list = grid.ndim == 1 and grid.size > 0 and bool(np.all(np.isfinite(grid)))
+        if not is_list or grid[0] < 0 or not np.all(np.diff(grid) > 0):
+            raise InputError("times must be increasing finite numbers >= 0")
         return grid
     if t_max is None:
         t_max = problem.replace(gamma=gamma).sgd.ode_time if gamma > 0 else _GRADIENT_FLOW_TIME
@@ -116,11 +127,18 @@ def _time_grid(
     return np.linspace(0.0, t_max, whole_number("points", points, minimum=2))
 
 
+def _check_rtol(rtol: float) -> float:
+    low, high = _RTOL_RANGE
+    if not low <= finite_number("rtol", rtol) <= high:
+        raise InputError(f"rtol is {rtol!r}; it must be between {low:g} and {high:g}")
+    return float(rtol)
+
+
 def _relative_tolerance(engine: RiskEngine, v0: np.ndarray) -> float:
     result = engine.evaluate(v0)
     scale = float(np.abs(result.gradient).max())
     error = float(result.gradient_error.max())
-    return float(np.clip(0.1 * error / scale if scale > 0 else 0.0, 1e-9, 1e-4))
+    return float(np.clip(0.1 * error / scale if scale > 0 else 0.0, 1e-9, 1e-6))
 
 
 @dataclass
@@ -133,6 +151,7 @@ class _Solve:
     grid: np.ndarray
     eta: float
     rtol: float
+    fewest_steps: int = _FEWEST_STEPS
     states: list[np.ndarray] = field(default_factory=list)
     recovery_time: float | None = None
     status: str = "finished"
@@ -146,44 +165,50 @@ class _Solve:
         drift = vector_field(v, metric, gradient, second_moment, self.gamma, batch)
         if not np.all(np.isfinite(drift)):
             raise FloatingPointError(f"the vector field is not finite at t = {t:.6g}")
+        rounding = _ROUNDING * np.sqrt(second_moment) * np.abs(metric).max()
+        drift[(v == 0) & (np.abs(drift) <= rounding)] = 0.0
         return drift
 
     def run(self, v0: np.ndarray) -> None:
-        from scipy.integrate import DOP853
-
         if np.linalg.norm(v0) >= self.eta:
             self.recovery_time = 0.0
         if self.grid[0] == 0:
             self.states.append(v0)
         smallest = np.abs(v0[v0 != 0]).min() if np.any(v0) else 1.0
         try:
-            solver = DOP853(
-                self.right_hand_side,
-                0.0,
-                v0,
-                self.grid[-1],
-                rtol=self.rtol,
-                atol=max(1e-3 * smallest * min(1.0, self.rtol / 1e-6), 1e-300),
-                max_step=max(self.grid[-1] / 20, 1e-12),
-            )
-            for _ in range(_MAX_STEPS):
-                if solver.status != "running":
-                    break
-                message = solver.step()
-                if solver.status == "failed":
-                    self._stop("failed", f"the solver stopped at t = {solver.t:.6g}: {message}")
-                    return
-                self._record(solver.t_old, solver.t, solver.dense_output())
-            else:
-                self._stop(
-                    "failed",
-                    f"stopped at t = {solver.t:.6g} after {_MAX_STEPS} steps: the ODE is stiff "
-                    "here; lower gamma or t_max",
-                )
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                self._integrate(v0, max(1e-3 * smallest * min(1.0, self.rtol / 1e-6), 1e-300))
         except FloatingPointError as error:
             self._stop("failed", str(error))
         except KeyboardInterrupt:
             self._stop("interrupted", "interrupted; times up to there are kept")
+
+    def _integrate(self, v0: np.ndarray, atol: float) -> None:
+        from scipy.integrate import DOP853
+
+        end = self.grid[-1]
+        max_step = max(end / self.fewest_steps, 1e-12)
+        solver = DOP853(
+            self.right_hand_side, 0.0, v0, end, rtol=self.rtol, atol=atol, max_step=max_step
+        )
+        steps = 0
+        while solver.status == "running":
+            message = solver.step()
+            if solver.status == "failed":
+                self._stop("failed", f"the solver stopped at t = {solver.t:.6g}: {message}")
+                return
+            self._record(solver.t_old, solver.t, solver.dense_output())
+            steps += 1
+            # Stability fixes the step of a stiff ODE; then there is no use in going on.
+            to_come = (end - solver.t) / (solver.t - solver.t_old)
+            is_hopeless = steps >= _STEPS_BEFORE_PROJECTION and to_come > 10 * _MAX_STEPS
+            if solver.status == "running" and (is_hopeless or steps >= _MAX_STEPS):
+                self._stop(
+                    "failed",
+                    f"stopped at t = {solver.t:.6g} after {steps} steps: the ODE is stiff here; "
+                    "lower gamma or t_max",
+                )
+                return
 
     def _stop(self, status: str, message: str) -> None:
         self.status, self.message = status, message
@@ -197,6 +222,7 @@ class _Solve:
             self.recovery_time = _first_crossing(start, end, interpolant, self.eta)
 
     def trajectory(self, errors: np.ndarray | None) -> Trajectory:
+        risks = self.risks()
         states = np.array(self.states).reshape(-1, self.problem.length + 1)
         parts = None if errors is None else (errors[:, :-2], errors[:, -2], errors[:, -1])
         e_error, m_error, risk_error = parts or (None, None, None)
@@ -206,7 +232,7 @@ class _Solve:
             t=self.grid[: len(states)],
             e=states[:, :-1],
             m=states[:, -1],
-            risk=self.risks(),
+            risk=risks,
             e_error=e_error,
             m_error=m_error,
             risk_error=risk_error,
@@ -220,7 +246,14 @@ class _Solve:
         )
 
     def risks(self) -> np.ndarray:
-        return np.array([self.engine.risk(v) for v in self.states])
+        """Risks at the states, not a number for those that an interruption left out."""
+        risks = np.full(len(self.states), np.nan)
+        try:
+            for i, v in enumerate(self.states):
+                risks[i] = self.engine.risk(v)
+        except KeyboardInterrupt:
+            self._stop("interrupted", "interrupted while the risks were computed")
+        return risks
 
 
 def _first_crossing(
@@ -240,9 +273,16 @@ def _first_crossing(
 
 
 def _errors(solve: _Solve, v0: np.ndarray) -> np.ndarray | None:
-    """Differences of (e, m, risk) from a solve with the companion engine, or None if that fails."""
+    """Differences of (e, m, risk) from the companion solve, or None if that fails."""
+    # With the same tolerance and steps the solver's own errors would cancel.
     other = _Solve(
-        solve.problem, solve.engine.companion(), solve.gamma, solve.grid, solve.eta, solve.rtol
+        solve.problem,
+        solve.engine.companion(),
+        solve.gamma,
+        solve.grid,
+        solve.eta,
+        min(10 * solve.rtol, _RTOL_RANGE[1]),
+        _FEWEST_COMPANION_STEPS,
     )
     other.run(v0)
     if other.status != "finished":

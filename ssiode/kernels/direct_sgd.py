@@ -113,7 +113,8 @@ def evaluate_sample(
         row = sample.tokens[token * d : (token + 1) * d]
         sample.z[token] = dot_product(row, weights) + overlaps[token] + sample.injected[token]
     if given_label.shape[0] > 0:
-        sample.labels[:] = given_label
+        for a in range(sample.labels.shape[0]):
+            sample.labels[a] = given_label[a]
     else:
         target_outputs(sample.z_star, sample.labels)
     if sample.noise_std > 0.0:
@@ -247,4 +248,5 @@ def teacher_fields(token_stream: np.ndarray, teacher: np.ndarray, fields: np.nda
     sample = make_sample(teacher, np.zeros(length), np.zeros(1), 1, 1, 0.0)
     for i in range(fields.shape[0]):
         draw_fields(token_stream, sample)
-        fields[i] = sample.z_star
+        for token in range(length):
+            fields[i, token] = sample.z_star[token]
