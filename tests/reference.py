@@ -136,7 +136,7 @@ class ReferenceRisk:
     scale: float = 1.0
     injected: tuple[float, ...] | None = None
     label_noise: float = 0.0
-    order: int = 22
+    order: int = 18
 
     def _shift(self, e: np.ndarray) -> np.ndarray:
         return e + (0.0 if self.injected is None else np.array(self.injected))

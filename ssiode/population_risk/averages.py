@@ -100,7 +100,8 @@ class Averager:
         else:
             apart = self._averages(nodes, v, m, self._step)
             quotient = apart[:, along_noise] / self._step
-        return self._moments(rows, m * quotient)
+        weights = np.array([nodes.star_weights[slice(*block)].sum() for block in nodes.blocks])
+        return self._moments(rows, m * quotient, weights)
 
     def neighbour_of_pole(self, v: np.ndarray) -> np.ndarray | None:
         """State near v where dR/dm is a difference over twice the step, or None off |m| = 1.
@@ -139,7 +140,7 @@ class Averager:
 
         return np.array(map_in_threads(block_averages, nodes.blocks))
 
-    def _moments(self, rows: np.ndarray, correction: np.ndarray) -> np.ndarray:
+    def _moments(self, rows: np.ndarray, correction: np.ndarray, weights: np.ndarray) -> np.ndarray:
         problem, length = self._problem, self._problem.length
         moments = np.empty((len(rows), length + 3))
         moments[:, : length + 1] = rows[:, : length + 1]
@@ -147,7 +148,7 @@ class Averager:
         moments[:, length + 2] = rows[:, length + 3]
         if self._noise_is_apart:
             # y = g + noise adds Delta per output to E |y - f|^2 and 4 Delta E |grad f|^2 to V.
-            moments[:, 0] += problem.label_noise * problem.target.n_outputs
+            moments[:, 0] += problem.label_noise * problem.target.n_outputs * weights
             moments[:, length + 2] += 4 * problem.label_noise * rows[:, length + 4]
         with np.errstate(over="ignore", invalid="ignore"):
             moments[:, : length + 2] *= problem.loss.scale

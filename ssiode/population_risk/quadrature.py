@@ -71,20 +71,21 @@ class QuadratureEngine(RiskEngine):
         """Return the engine of the lowest order whose error at v is below the tolerance.
 
         The error of the risk is taken relative to it, that of the gradient relative to its largest
-        component or to rounding. The next order must confirm the risk: all nodes of two rules can
-        be roots of one target. When the highest order is reached the engine is returned all the
-        same: its errors tell.
+        component, and rounding is allowed in both. The next order must confirm the risk: all nodes
+        of two rules can be roots of one target. When the highest order is reached the engine is
+        returned all the same: its errors tell.
         """
         cls.check(problem)
         candidate: tuple[Self, float] | None = None
         for order in _ORDERS[problem.length]:
             engine = cls(problem, order)
             result = engine.evaluate(v)
-            allowed = tolerance * abs(result.value)
+            gradient_scale = float(np.abs(result.gradient).max())
+            scale = max(abs(result.value), gradient_scale, result.second_moment)
+            allowed = max(tolerance * abs(result.value), _ROUNDING * scale)
             if candidate is not None and abs(result.value - candidate[1]) <= allowed:
                 return candidate[0]
-            scale = max(abs(result.value), result.second_moment)
-            flat = max(tolerance * np.abs(result.gradient).max(), _ROUNDING * scale)
+            flat = max(tolerance * gradient_scale, _ROUNDING * scale)
             is_accurate = result.value_error <= allowed and result.gradient_error.max() <= flat
             candidate = (engine, result.value) if is_accurate else None
         return engine
