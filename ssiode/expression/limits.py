@@ -11,6 +11,8 @@ from ssiode.errors import InputError
 
 MAX_TEXT = 100_000
 MAX_DEPTH = 100
+# Python's parser nests a chain as deep as it is long and gives up at about 2990 links.
+MAX_CHAIN = 2500
 MAX_NODES = 80_000
 MAX_LENGTH = 1000
 MAX_HERMITE_ORDER = 100

@@ -1,15 +1,19 @@
-"""Text of an expression -> a small tree, without running any of it.
+"""Text of an expression -> a small tree, by a whitelist over Python's syntax tree.
 
-Chains such as ``a + b - c`` become one node, so their length does not deepen the tree.
+Python parses the text and never runs it: of its tree only numbers, names, signs, ``+ - * / **``
+and calls of bare names are taken over, and everything else is refused. Chains such as
+``a + b - c`` become one node, so their length does not deepen the tree.
 """
 
 from __future__ import annotations
 
+import ast
 import re
+import warnings
 from typing import NamedTuple
 
 from ssiode.errors import InputError
-from ssiode.expression.limits import MAX_DEPTH, MAX_TEXT, shorten
+from ssiode.expression.limits import MAX_CHAIN, MAX_DEPTH, MAX_TEXT, shorten
 
 
 class Number(NamedTuple):
@@ -53,19 +57,12 @@ class Call(NamedTuple):
 Node = Number | Name | Sum | Product | Power | Call
 
 
-class _Lexeme(NamedTuple):
-    kind: str
-    text: str
-    position: int
-
-
-_LEXEME = re.compile(
-    r"(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
-    r"|(?P<name>[A-Za-z_][A-Za-z_0-9]*)"
-    r"|(?P<sign>\*\*|[-+*/^(),\[\]])"
-    r"|(?P<space>[ \t\r\n]+)",
-    re.ASCII,
-)
+_ALLOWED = re.compile(r"[A-Za-z0-9_.,+\-*/^()\[\] \t\r\n]*", re.ASCII)
+_NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_SUM_SIGNS = {ast.Add: 1, ast.Sub: -1}
+_DIVIDES = {ast.Mult: False, ast.Div: True}
+_SIGNS = {ast.UAdd: 1, ast.USub: -1}
+_GRAMMAR = "allowed are numbers, names, + - * / ^ ( ) and calls such as exp(z1)"
 
 
 def read(text: str) -> tuple[Node, ...]:
@@ -92,133 +89,129 @@ def read(text: str) -> tuple[Node, ...]:
         raise InputError(f"the expression has {len(text)} characters; at most {MAX_TEXT} are read")
     if not text.strip():
         raise InputError("the expression is empty; write one such as 'z1*z2'")
-    return _Reader(text).outputs()
+    end = _ALLOWED.match(text).end()
+    if end < len(text):
+        raise InputError(
+            f"unexpected character {text[end]!a} at position {end + 1}; allowed are ASCII "
+            "letters, digits, '_', '.', ',' and + - * / ^ ** ( ) [ ]"
+        )
+    # Python's ^ binds looser than +, so it is replaced before and not after parsing.
+    source = re.sub(r"\s", " ", text).strip().replace("^", "**")
+    body = _parse(source)
+    if isinstance(body, ast.Tuple):
+        raise InputError("several outputs are written as a list [..., ...]")
+    if not isinstance(body, ast.List):
+        return (_Converter(source).node(body),)
+    if not body.elts:
+        raise InputError("the list of outputs is empty; give at least one, as [z1, z1*z2]")
+    return tuple(_Converter(source).node(item) for item in body.elts)
 
 
-def _lexemes(text: str) -> list[_Lexeme]:
-    found, position = [], 0
-    while position < len(text):
-        match = _LEXEME.match(text, position)
-        if match is None:
-            raise InputError(
-                f"unexpected character {text[position]!a} at position {position + 1}; allowed "
-                "are ASCII letters, digits, '_', '.', ',' and + - * / ^ ** ( ) [ ]"
-            )
-        if match.lastgroup != "space":
-            found.append(_Lexeme(match.lastgroup, match.group(), position + 1))
-        position = match.end()
-    found.append(_Lexeme("end", "", len(text) + 1))
-    return found
+def _parse(source: str) -> ast.expr:
+    """Return Python's tree of the text; what Python warns of is refused later by the whitelist."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(source, mode="eval").body
+    except SyntaxError as error:
+        raise InputError(_syntax_message(source, error)) from error
+    except (RecursionError, MemoryError) as error:
+        raise InputError(
+            f"the expression is nested too deeply, or has more than {MAX_CHAIN} terms in one sum; "
+            "put parts of it in parentheses"
+        ) from error
+    except ValueError as error:
+        raise InputError("the expression cannot be read; shorten its numbers") from error
 
 
-class _Reader:
-    """Precedence climbing over the lexemes: sums, products, signs, powers, atoms."""
+def _syntax_message(source: str, error: SyntaxError) -> str:
+    reason = str(error.msg).removeprefix("invalid syntax. ").rstrip(".")
+    if "Exceeds the limit" in reason:
+        return "a number in the expression has too many digits; shorten it"
+    position = error.offset or 0
+    if not 1 <= position <= len(source):
+        return f"the expression ends too early ({reason})"
+    if "decimal literal" in reason:
+        reason = "a number and a name meet; write 2*z1 for a product"
+    shown = shorten(source[position - 1 : position + 11], width=12)
+    return f"unexpected {shown} at position {position} ({reason}); {_GRAMMAR}"
 
-    def __init__(self, text: str) -> None:
-        self.lexemes = _lexemes(text)
-        self.index = 0
+
+class _Converter:
+    """Takes over the whitelisted nodes of Python's tree and refuses all others."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
         self.depth = 0
 
-    @property
-    def current(self) -> _Lexeme:
-        return self.lexemes[self.index]
-
-    def take(self, *texts: str) -> str | None:
-        """Step over the current lexeme if it is one of `texts`."""
-        lexeme = self.current
-        if lexeme.kind == "sign" and lexeme.text in texts:
-            self.index += 1
-            return lexeme.text
-        return None
-
-    def expect(self, text: str) -> None:
-        if self.take(text) is None:
-            raise self.unexpected(f"; {text!r} is missing")
-
-    def unexpected(self, hint: str = "") -> InputError:
-        lexeme = self.current
-        if lexeme.kind == "end":
-            return InputError(f"the expression ends too early{hint}")
-        if lexeme.text == "[":
-            return InputError(
-                "a list [..., ...] is allowed only around the whole expression, "
-                f"not at position {lexeme.position}"
-            )
-        return InputError(f"unexpected {shorten(lexeme.text)} at position {lexeme.position}{hint}")
-
-    def outputs(self) -> tuple[Node, ...]:
-        if self.take("["):
-            if self.take("]"):
-                raise InputError("the list of outputs is empty; give at least one, as [z1, z1*z2]")
-            outputs = self.items("]")
-        else:
-            outputs = (self.sum(),)
-        lexeme = self.current
-        if lexeme.kind == "sign" and lexeme.text == ",":
-            raise self.unexpected("; write several outputs as a list [..., ...]")
-        if lexeme.kind != "end":
-            raise self.unexpected()
-        return outputs
-
-    def items(self, closing: str) -> tuple[Node, ...]:
-        """Read expressions separated by commas up to `closing`."""
-        found = [self.sum()]
-        while self.take(","):
-            found.append(self.sum())
-        self.expect(closing)
-        return tuple(found)
-
-    def sum(self) -> Node:
-        self.deeper()
-        terms = [(1, self.product())]
-        while sign := self.take("+", "-"):
-            terms.append((1 if sign == "+" else -1, self.product()))
-        self.depth -= 1
-        return terms[0][1] if len(terms) == 1 else Sum(tuple(terms))
-
-    def product(self) -> Node:
-        factors = [(False, self.signed())]
-        while sign := self.take("*", "/"):
-            factors.append((sign == "/", self.signed()))
-        if self.current.kind in ("number", "name") or self.current.text == "(":
-            raise self.unexpected("; an operator is missing before it (write 2*z1 for a product)")
-        return factors[0][1] if len(factors) == 1 else Product(tuple(factors))
-
-    def signed(self) -> Node:
-        """Read signs, which bind looser than powers: -z1^2 is -(z1^2)."""
-        sign, count = 1, 0
-        while taken := self.take("+", "-"):
-            sign, count = (sign if taken == "+" else -sign), count + 1
-            if count > MAX_DEPTH:
-                raise InputError(f"more than {MAX_DEPTH} signs in a row at {self.current.position}")
-        node = self.power()
-        return node if sign == 1 else Sum(((-1, node),))
-
-    def power(self) -> Node:
-        base = self.atom()
-        if not self.take("^", "**"):
-            return base
-        self.deeper()
-        exponent = self.signed()
-        self.depth -= 1
-        return Power(base, exponent)
-
-    def atom(self) -> Node:
-        lexeme = self.current
-        if self.take("("):
-            inside = self.sum()
-            self.expect(")")
-            return inside
-        if lexeme.kind not in ("number", "name"):
-            raise self.unexpected()
-        self.index += 1
-        if lexeme.kind == "number":
-            return Number(lexeme.text)
-        if self.take("("):
-            return Call(lexeme.text, () if self.take(")") else self.items(")"))
-        return Name(lexeme.text)
-
-    def deeper(self) -> None:
-        self.depth += 1
+    def node(self, node: ast.expr) -> Node:
+        """Return the tree of one part, one level deeper if it has parts itself."""
+        deeper = isinstance(node, ast.Call | ast.BinOp | ast.UnaryOp)
+        self.depth += deeper
         if self.depth > MAX_DEPTH:
             raise InputError(f"the expression is nested more than {MAX_DEPTH} levels deep")
+        converted = self._convert(node)
+        self.depth -= deeper
+        return converted
+
+    def _convert(self, node: ast.expr) -> Node:
+        match node:
+            case ast.Constant():
+                return self._number(node)
+            case ast.Name():
+                return Name(node.id)
+            case ast.UnaryOp():
+                return self._signed(node)
+            case ast.BinOp(op=ast.Add() | ast.Sub()):
+                links = self._chain(node, _SUM_SIGNS, first=1)
+                return Sum(tuple((sign, self.node(term)) for sign, term in links))
+            case ast.BinOp(op=ast.Mult() | ast.Div()):
+                links = self._chain(node, _DIVIDES, first=False)
+                return Product(tuple((divides, self.node(factor)) for divides, factor in links))
+            case ast.BinOp(op=ast.Pow()):
+                return Power(self.node(node.left), self.node(node.right))
+            case ast.Call(func=ast.Name(), keywords=[]):
+                return Call(node.func.id, tuple(self.node(argument) for argument in node.args))
+        raise self._refused(node)
+
+    def _chain(
+        self, node: ast.expr, signs: dict[type, int | bool], first: int | bool
+    ) -> list[tuple[int | bool, ast.expr]]:
+        """Return the links of a chain of operators that bind alike, from left to right."""
+        links = []
+        while isinstance(node, ast.BinOp) and type(node.op) in signs:
+            links.append((signs[type(node.op)], node.right))
+            node = node.left
+        if len(links) >= MAX_CHAIN:
+            raise InputError(
+                f"more than {MAX_CHAIN} terms or factors in a row; put parts of them in parentheses"
+            )
+        return [(first, node), *reversed(links)]
+
+    def _signed(self, node: ast.expr) -> Node:
+        sign, count = 1, 0
+        while isinstance(node, ast.UnaryOp) and type(node.op) in _SIGNS:
+            sign, count, node = sign * _SIGNS[type(node.op)], count + 1, node.operand
+            if count > MAX_DEPTH:
+                raise InputError(f"more than {MAX_DEPTH} signs in a row")
+        if not count:
+            raise self._refused(node)
+        operand = self.node(node)
+        return operand if sign == 1 else Sum(((-1, operand),))
+
+    def _number(self, node: ast.Constant) -> Number:
+        # The text and not its float, so that decimals stay exact.
+        text = self.source[node.col_offset : node.end_col_offset]
+        if isinstance(node.value, bool) or not _NUMBER.fullmatch(text):
+            raise self._refused(node)
+        return Number(text)
+
+    def _refused(self, node: ast.expr) -> InputError:
+        text = self.source[node.col_offset : node.end_col_offset]
+        position = node.col_offset + 1
+        if isinstance(node, ast.List):
+            return InputError(
+                "a list [..., ...] is allowed only around the whole expression, "
+                f"not at position {position}"
+            )
+        return InputError(f"{shorten(text)} at position {position} is not read; {_GRAMMAR}")
