@@ -6,6 +6,7 @@ import sys
 import time
 
 import click
+
 from ssiode.cli.output import emit, json_option
 
 TARGET = "He2(z1) + He2(z2)"
@@ -36,12 +37,11 @@ def command(figure: str, as_json: bool) -> None:
     d = 1000 from the same start, says whether they agree, and draws both.
     """
     start = time.perf_counter()
-    from ssiode.exponent import sie
-    from ssiode.validation import validate
-
     from ssiode.cli.tables import agreement_table
+    from ssiode.exponent import sie
     from ssiode.plots import check_figure_path, save_figure
     from ssiode.problem import Problem
+    from ssiode.validation import validate
 
     check_figure_path(figure)
     problem = Problem.from_tables(_TABLES)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import click
-from ssiode.cli.output import emit, json_option
 
+from ssiode.cli.output import emit, json_option
 from ssiode.cli.problem_options import build_problem, problem_options, state_options
 
 

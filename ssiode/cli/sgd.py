@@ -6,8 +6,8 @@ import sys
 from typing import Any
 
 import click
-from ssiode.cli.output import emit, json_option
 
+from ssiode.cli.output import emit, json_option
 from ssiode.cli.problem_options import build_problem, problem_options, state_options
 from ssiode.cli.tables import ensemble_table
 

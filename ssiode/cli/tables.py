@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from ssiode.validation import Agreement
-
     from ssiode.results import Ensemble, Trajectory
+    from ssiode.validation import Agreement
 
 _ROWS = 9
 

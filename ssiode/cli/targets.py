@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import click
+
 from ssiode.cli.output import emit, json_option
 
 

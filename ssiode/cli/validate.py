@@ -6,8 +6,8 @@ import sys
 from typing import Any
 
 import click
-from ssiode.cli.output import emit, json_option
 
+from ssiode.cli.output import emit, json_option
 from ssiode.cli.problem_options import build_problem, problem_options, state_options
 from ssiode.cli.tables import agreement_table
 
@@ -32,9 +32,8 @@ def command(
 ) -> None:
     """Compare the ODE with an SGD ensemble from the same initial overlaps."""
     built = build_problem(problem, param, flags)
-    from ssiode.validation import validate
-
     from ssiode.plots import check_figure_path, save_figure
+    from ssiode.validation import validate
 
     if figure is not None:
         check_figure_path(figure)

@@ -1,1 +1,1 @@
-"""."""
+"""Hermite polynomials: exact and numerical coefficients, nodes, tensors."""
