@@ -108,8 +108,9 @@ class Ensemble:
         `finished`, `interrupted` or `diverged`; records are kept up to that point.
     message : str
         The status in words.
-    seconds_per_step : float
-        Time of one step of one replica on one thread, compilation and start-up left out.
+    seconds_per_step : float or None
+        Time of one step of one replica on one thread, compilation and start-up left out; None when
+        nothing was timed.
     """
 
     problem: Problem
@@ -124,7 +125,7 @@ class Ensemble:
     fresh_samples: int
     status: str
     message: str
-    seconds_per_step: float
+    seconds_per_step: float | None
 
     @property
     def t(self) -> np.ndarray:
@@ -151,7 +152,7 @@ class Ensemble:
             "loss_mean": self.loss.mean(axis=0),
             "loss_error": _spread(self.loss) / root,
             "fresh_samples": self.fresh_samples,
-            "final": {"e": self.e[:, -1], "m": self.m[:, -1]},
+            "final": {"e": _last(self.e), "m": _last(self.m)},
             "recovery_steps": _or_none(self.recovery_steps),
             "semantic_recovery_steps": _or_none(self.semantic_recovery_steps),
             "threshold": self.threshold,
@@ -167,7 +168,13 @@ def _spread(values: np.ndarray) -> np.ndarray:
     """Standard deviation over replicas; not a number for a single one."""
     if len(values) < 2:
         return np.full(values.shape[1:], np.nan)
-    return values.std(axis=0, ddof=1)
+    with np.errstate(invalid="ignore"):  # an infinite loss has no spread
+        return values.std(axis=0, ddof=1)
+
+
+def _last(values: np.ndarray) -> np.ndarray | None:
+    """Values at the last record; None when a run was interrupted before the first."""
+    return values[:, -1] if values.shape[1] else None
 
 
 def _or_none(steps: np.ndarray) -> list[int | None]:

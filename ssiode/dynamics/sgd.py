@@ -194,7 +194,8 @@ class _Run:
         kept = min(len(states), len(losses))
         if status == "finished" and not self.alive.all():
             status = "diverged"
-        v = np.array(states[:kept]).reshape(kept, sgd.replicas, -1).transpose(1, 0, 2)
+        shape = (kept, sgd.replicas, self.problem.length + 1)
+        v = np.array(states[:kept]).reshape(shape).transpose(1, 0, 2)
         return Ensemble(
             problem=self.problem,
             seed=sgd.seed,

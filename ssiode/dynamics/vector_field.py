@@ -37,8 +37,8 @@ def vector_field(
 
     Examples
     --------
-    >>> vector_field(np.array([0.0, 0.5]), np.eye(2), np.array([0.0, -1.0]), 2.0, 0.1).tolist()
-    [0.0, 0.7]
+    >>> vector_field(np.array([0.0, 0.5]), np.eye(2), np.array([1.0, -1.0]), 2.0, 0.1).tolist()
+    [-1.0, 0.7]
     """
     flow = metric @ gradient - v * (v @ gradient)
     return -flow - gamma / (2 * batch) * second_moment * v
