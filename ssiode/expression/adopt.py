@@ -9,12 +9,54 @@ import sympy
 
 from ssiode.errors import InputError
 from ssiode.expression import names
+from ssiode.expression.functions import He
 from ssiode.expression.parser import (
     ParameterValue,
     ParsedExpression,
     parameter_value,
+    parse_expression,
     resolve_length,
 )
+from ssiode.expression.text import expression_text
+
+# sqrt is a power and not a class.
+_KNOWN = (He, *(e.symbolic for e in names.FUNCTIONS.values() if isinstance(e.symbolic, type)))
+
+
+def read_definition(
+    definition: Any,
+    length: int | None = None,
+    parameters: Mapping[str, ParameterValue] | None = None,
+) -> ParsedExpression:
+    """Read a target from text, from SymPy or from a list of these.
+
+    Parameters
+    ----------
+    definition : str, sympy.Expr, or list of them
+        One entry per output; a text of its own may hold a list of outputs.
+    length, parameters : optional
+        As in :func:`adopt_expressions`.
+
+    Raises
+    ------
+    InputError
+        If the definition cannot be read.
+
+    Examples
+    --------
+    >>> read_definition(["z1", sympy.Symbol("z2") ** 2]).outputs
+    (z1, z2**2)
+    """
+    if isinstance(definition, str):
+        return parse_expression(definition, length, parameters)
+    items = list(definition) if isinstance(definition, list | tuple) else [definition]
+    if not any(isinstance(item, str) for item in items):
+        return adopt_expressions(items, length, parameters)
+    texts = [item if isinstance(item, str) else expression_text(item) for item in items]
+    parsed = parse_expression(f"[{', '.join(texts)}]", length, parameters)
+    if len(parsed.outputs) != len(items):
+        raise InputError("each text in a list of outputs must be one expression")
+    return parsed
 
 
 def adopt_expressions(
@@ -76,5 +118,8 @@ def _as_expression(given: Any) -> sympy.Expr:
         raise InputError(f"an output is a {type(given).__name__}; give a SymPy expression")
     if given.has(sympy.zoo, sympy.oo, -sympy.oo, sympy.nan, sympy.I):
         raise InputError("a target must be real and finite; it has an infinity, nan or I in it")
+    for function in given.atoms(sympy.Function, sympy.Max, sympy.Min):
+        if not isinstance(function, _KNOWN):
+            raise names.unknown_function(type(function).__name__)
     decimals = {number: sympy.Rational(repr(float(number))) for number in given.atoms(sympy.Float)}
     return given.xreplace(decimals) if decimals else given
