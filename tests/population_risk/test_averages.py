@@ -54,7 +54,7 @@ def test_against_sampled_fields_and_labels(name):
     state = BRUTE_FORCE_STATES[name]
     v = problem.geometry.state(state[:-1], state[-1])
     generator = np.random.default_rng(5)
-    z_star, x = field_samples(2, float(v[-1]), 400_000, generator)
+    z_star, x = field_samples(2, float(v[-1]), 200_000, generator)
     z = x + v[:-1] + problem.geometry.injected
     labels = reference.target(z_star)
     labels = labels + np.sqrt(problem.label_noise) * generator.standard_normal(labels.shape)
@@ -85,7 +85,7 @@ def test_frobenius_loss_with_noise_against_sampled_fields():
     )
     v = problem.geometry.state((0.3, -0.1), 0.6)
     generator = np.random.default_rng(6)
-    z_star, x = field_samples(2, 0.6, 400_000, generator)
+    z_star, x = field_samples(2, 0.6, 200_000, generator)
     z = x + v[:-1]
     x1, x2 = z_star.T
     labels = np.stack([x1, x2, x1 * x2, np.ones(len(x1))], axis=-1)

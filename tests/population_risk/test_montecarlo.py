@@ -132,10 +132,10 @@ def test_sobol_is_more_accurate_than_plain():
 
 
 def test_frobenius_loss_of_a_perfect_match():
-    problem = Problem(Target("relu(z1)"), TiedNetwork("relu"), loss=FrobeniusLoss())
+    problem = Problem(Target("z1"), TiedNetwork("identity"), loss=FrobeniusLoss())
     result = MonteCarloEngine(problem, 2**10).evaluate(np.array([0.0, 1.0]))
     assert (result.value, result.second_moment) == (0.0, 0.0)
-    # R ~ sqrt(1 - m^2), so dR/dm diverges, and the error says so.
+    # R ~ sqrt(1 - m), so dR/dm diverges, and the error says so.
     assert result.gradient_error[-1] > 0.3 * abs(result.gradient[-1])
 
 
@@ -199,9 +199,8 @@ def test_a_function_that_returns_nan_is_refused():
     refuses(lambda: risk(problem), "not finite at z = (")
 
 
-@pytest.mark.parametrize("activation", ["log(s)", "sqrt(s)"])
-def test_a_student_that_is_not_finite_is_refused(activation):
-    problem = Problem(Target("z1"), TiedNetwork(activation))
+def test_a_student_that_is_not_finite_is_refused():
+    problem = Problem(Target("z1"), TiedNetwork("log(s)"))
     refuses(lambda: risk(problem, engine="montecarlo", samples=64), "not finite")
 
 

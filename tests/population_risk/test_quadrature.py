@@ -72,7 +72,7 @@ def test_stated_errors_bound_the_truth(name):
 
 @pytest.mark.parametrize(
     ("target", "activation"),
-    [("cos(3*z1)", "sin(2*s)"), ("exp(z1)", "sigmoid"), ("tanh(3*z1)", "erf"), ("z1^6", "tanh")],
+    [("cos(3*z1)", "tanh"), ("exp(z1)", "tanh"), ("tanh(3*z1)", "He3"), ("z1^6", "square")],
 )
 def test_stated_errors_bound_the_truth_at_one_token(target, activation):
     problem = Problem(Target(target), TiedNetwork(activation), Encoding("orthonormal"))
@@ -89,11 +89,11 @@ def test_stated_errors_bound_the_truth_at_one_token(target, activation):
 # max(p, q) + 1 on; V has degree 2 (p + q - 1).
 POLYNOMIALS = [
     ("He3(z1)", "He3", 1, lambda m: (12 - 12 * m**3, -36 * m**2)),
-    ("He2(z1)", "He4", 1, lambda m: (2 + 24, 0.0)),
+    ("He2(z1)", "He3", 1, lambda m: (2 + 6, 0.0)),
     ("z1", "identity", 1, lambda m: (2 - 2 * m, -2.0)),
     ("z1*z2", "square", 2, lambda m: (1 + 3 - 2 * m**2, -4 * m)),
     ("He2(z1) - He2(z2)", "square", 2, lambda m: (4 + 3, 0.0)),
-    ("He2(z1) + He2(z2)", "He2", 2, lambda m: (4 + 2 - 4 * m**2, -8 * m)),
+    ("He2(z1) + He2(z2)", "square", 2, lambda m: (4 + 3 - 4 * m**2, -8 * m)),
     ("He6(z1)*He10(z2)", "square", 2, lambda m: (math.factorial(6) * math.factorial(10) + 3, 0)),
 ]
 
@@ -162,7 +162,6 @@ KINKED = [
     ("z1", "relu", lambda x: x, ramp, [], [0.0]),
     ("abs(z1)", "relu", np.abs, ramp, [0.0], [0.0]),
     ("sign(z1)", "tanh", np.sign, np.tanh, [0.0], []),
-    ("z1", "relu(s - 0.7)", lambda x: x, lambda x: ramp(x - 0.7), [], [0.7]),
     ("max(z1, 0.3)", "tanh", lambda x: np.maximum(x, 0.3), np.tanh, [0.3], []),
 ]
 
@@ -181,20 +180,21 @@ def test_stated_errors_bound_the_truth_with_kinks(target, activation, g, f, kink
 
 def test_a_flat_start_does_not_need_the_highest_order():
     # The gradient vanishes and is as small as rounding at every order.
-    problem = Problem(Target("He2(z1) + He2(z2)"), TiedNetwork("He2"))
+    problem = Problem(Target("He2(z1) + He2(z2)"), TiedNetwork("square"))
     engine = make_engine(problem, v=np.zeros(3))
     assert engine.order <= 20
     # At a perfect match the risk vanishes.
-    engine = make_engine(Problem(Target("He2(z1)"), TiedNetwork("He2")), v=np.array([0.0, 1.0]))
+    engine = make_engine(Problem(Target("He3(z1)"), TiedNetwork("He3")), v=np.array([0.0, 1.0]))
     assert engine.order <= 24
 
 
 def test_a_constant_target_and_student():
-    result = risk(Problem(Target("2", length=2), TiedNetwork("3")), m=0.3)
+    # Attention over one token is 1.
+    result = risk(Problem(Target("2"), Attention("trace")), m=0.3)
     assert result.value == pytest.approx(1.0, rel=1e-14)
-    assert np.array_equal(result.gradient, np.zeros(3))
+    assert np.array_equal(result.gradient, np.zeros(2))
     assert result.second_moment == 0.0
-    match = risk(Problem(Target("2"), TiedNetwork("2")), m=0.3)
+    match = risk(Problem(Target("1"), Attention("trace")), m=0.3)
     assert (match.value, match.second_moment) == (0.0, 0.0)
 
 
@@ -213,9 +213,8 @@ def test_a_pole_between_the_nodes_shows_in_the_comparison():
     refuses(lambda: risk(problem, engine="quadrature", order=10), "not finite")
 
 
-@pytest.mark.parametrize("activation", ["log(s)", "sqrt(s)"])
-def test_a_student_that_is_not_finite_is_refused(activation):
-    problem = Problem(Target("z1"), TiedNetwork(activation))
+def test_a_student_that_is_not_finite_is_refused():
+    problem = Problem(Target("z1"), TiedNetwork("log(s)"))
     refuses(lambda: risk(problem, engine="quadrature", order=15), "not finite")
 
 
