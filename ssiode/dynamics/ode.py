@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 _MAX_STEPS = 20_000
 _STEPS_BEFORE_PROJECTION = 500
-_RTOL_RANGE = (1e-13, 1e-2)
+_RTOL_RANGE = (1e-11, 1e-2)
+# Between two steps DOP853 interpolates, with errors some hundred times those of its steps.
+_STEP_MARGIN = 1e-2
 # Fewest steps of a solve, and of the one that estimates its error.
 _FEWEST_STEPS, _FEWEST_COMPANION_STEPS = 20, 14
 # What vanishes by symmetry is below 1e-17 sqrt(V) in the engines, but a saddle amplifies that.
@@ -70,8 +72,8 @@ def solve_ode(
         Engine of the right-hand side; chosen if not given. Its samples or nodes are fixed, so the
         right-hand side is a function.
     rtol : float, optional
-        Relative tolerance of the solver in [1e-13, 1e-2]; by default a tenth of the engine's
-        relative error at the start, between 1e-9 and 1e-6: more would resolve the engine's noise.
+        Relative tolerance of the solution in [1e-11, 1e-2]; by default a tenth of the engine's
+        relative error at the start, between 1e-9 and 1e-4: more would resolve the engine's noise.
     estimate_error : bool
         Solve once more with an engine of independent errors and a ten times larger tolerance; the
         difference is the error.
@@ -138,7 +140,7 @@ def _relative_tolerance(engine: RiskEngine, v0: np.ndarray) -> float:
     result = engine.evaluate(v0)
     scale = float(np.abs(result.gradient).max())
     error = float(result.gradient_error.max())
-    return float(np.clip(0.1 * error / scale if scale > 0 else 0.0, 1e-9, 1e-6))
+    return float(np.clip(0.1 * error / scale if scale > 0 else 0.0, 1e-9, 1e-4))
 
 
 @dataclass
@@ -177,7 +179,7 @@ class _Solve:
         smallest = np.abs(v0[v0 != 0]).min() if np.any(v0) else 1.0
         try:
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                self._integrate(v0, max(1e-3 * smallest * min(1.0, self.rtol / 1e-6), 1e-300))
+                self._integrate(v0, max(1e-3 * smallest * min(1.0, self.rtol / 1e-4), 1e-300))
         except FloatingPointError as error:
             self._stop("failed", str(error))
         except KeyboardInterrupt:
@@ -189,7 +191,7 @@ class _Solve:
         end = self.grid[-1]
         max_step = max(end / self.fewest_steps, 1e-12)
         solver = DOP853(
-            self.right_hand_side, 0.0, v0, end, rtol=self.rtol, atol=atol, max_step=max_step
+            self.right_hand_side, 0.0, v0, end, max_step, _STEP_MARGIN * self.rtol, atol
         )
         steps = 0
         while solver.status == "running":

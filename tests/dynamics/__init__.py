@@ -1,0 +1,1 @@
+"""Tests of the ODE and of direct SGD."""
