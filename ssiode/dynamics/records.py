@@ -25,4 +25,5 @@ def record_steps(steps: int, records: int, spacing: str = "linear") -> np.ndarra
         grid = np.linspace(0, steps, records + 1)
     else:
         grid = np.append(0, np.geomspace(1 if records > 1 else steps, steps, records))
-    return np.unique(np.rint(grid).astype(np.int64))
+    sorted_steps = np.rint(grid).astype(np.int64)
+    return sorted_steps[np.diff(sorted_steps, prepend=-1) > 0]

@@ -173,7 +173,9 @@ class _Run:
     def overlaps(self) -> np.ndarray:
         """States (e, m) of the replicas, shape (replicas, L + 1); NaN where diverged."""
         directions, coordinates = self.constants[1:3]
-        v = self.weights @ directions.T @ coordinates.T
+        # Row by row and without BLAS: the last digits must not depend on the number of replicas.
+        components = np.array([(directions * row).sum(axis=1) for row in self.weights])
+        v = (components[:, None, :] * coordinates).sum(axis=2)
         v[~self.alive] = np.nan
         return v
 
@@ -224,20 +226,19 @@ class _Run:
         if not self.steps_done or not self.stepping_seconds:
             return None
         replicas = self.problem.sgd.replicas
-        return self.stepping_seconds * min(thread_count(), replicas) / (self.steps_done * replicas)
+        return self.stepping_seconds / (self.steps_done * replicas)
 
     def _advance_to(self, step: int, bar: Any) -> None:
         """Advance in chunks of about half a second, after which Ctrl-C is seen."""
         while self.steps_done < step:
             chunk = min(step - self.steps_done, self._chunk_steps())
-            start = time.perf_counter()
-            self.alive &= map_in_threads(
+            seconds = map_in_threads(
                 lambda replica: self._advance_replica(replica, chunk),  # noqa: B023
                 range(self.problem.sgd.replicas),
             )
             # The first chunk is short and holds the compilation, so it is not timed.
             if self.steps_done:
-                self.stepping_seconds += time.perf_counter() - start
+                self.stepping_seconds += sum(seconds)
             self.steps_done += chunk
             bar.update(chunk)
 
@@ -250,17 +251,20 @@ class _Run:
         growth = 8 * self.steps_done
         return int(np.clip(_SECONDS_PER_CHUNK / per_chunk, 1, max(1, growth)))
 
-    def _advance_replica(self, replica: int, n_steps: int) -> bool:
+    def _advance_replica(self, replica: int, n_steps: int) -> float:
+        """Advance one replica unless it has diverged; return the seconds that the kernel took."""
         if not self.alive[replica]:
-            return False
+            return 0.0
         problem, sgd = self.problem, self.problem.sgd
         tokens, noise = (self.streams[purpose][replica] for purpose in (_TOKENS, _LABEL_NOISE))
-        return self.kernels.advance_replica(
+        labels = self._labels(tokens, n_steps * sgd.batch)
+        start = time.perf_counter()
+        self.alive[replica] = self.kernels.advance_replica(
             tokens,
             noise,
             self.weights[replica],
             *self.constants,
-            self._labels(tokens, n_steps * sgd.batch),
+            labels,
             n_steps,
             sgd.batch,
             sgd.gamma * problem.loss.scale / sgd.d,
@@ -268,6 +272,7 @@ class _Run:
             self.steps_done,
             self.recovery_steps[replica],
         )
+        return time.perf_counter() - start
 
     def _fresh_losses(self) -> np.ndarray:
         def loss(replica: int) -> float:
