@@ -167,7 +167,8 @@ class ClosedForm:
     def highest_order(self) -> int | None:
         """The highest order of a non-zero coefficient (0 for a constant), None if it is endless.
 
-        It is also None if a sum of long products is not seen to be a polynomial.
+        It is also None if the target is a polynomial after all, but of a degree past `MAX_ORDER`
+        or in products too long to multiply out.
         """
         if not self._products:
             return max(map(order_of, self._polynomial.coefficients), default=0)
@@ -206,6 +207,7 @@ class ClosedForm:
     @cached_property
     def _degree_of_the_rest(self) -> int | None:
         """Degree of all that is no plain polynomial, if it is one after all."""
+        self._functions.restart()
         try:
             parts = [self._multiplied_out(product) for product in self._products]
             total = self._functions.in_tokens(self._functions.add(parts))
@@ -222,7 +224,8 @@ class ClosedForm:
         return total
 
     def _table(self, order: int) -> Table:
-        tables = [product_at_order(self.field, factors, order) for factors in self._factors]
+        self._functions.restart()
+        tables = [product_at_order(self._functions, factors, order) for factors in self._factors]
         return sum_of_tables([*tables, self._polynomial_tables.get(order, {})])
 
     @cached_property

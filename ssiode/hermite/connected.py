@@ -26,7 +26,6 @@ from ssiode.hermite.functions import Function, Functions, Term
 from ssiode.hermite.univariate import Edge, Ridge, hermite_multiplication
 
 MAX_COEFFICIENTS = 20_000
-MAX_SPLITS = 100_000
 
 Table = dict[SparseIndex, Constant]
 _Form = Mapping[int, Constant]
@@ -78,7 +77,9 @@ def sum_of_tables(tables: Sequence[Table]) -> Table:
     return {index: value for index, value in total.items() if value}
 
 
-def product_at_order(field: Field, factors: Sequence[Callable[[int], Table]], order: int) -> Table:
+def product_at_order(
+    functions: Functions, factors: Sequence[Callable[[int], Table]], order: int
+) -> Table:
     """Return the coefficients of a product of functions of separate tokens.
 
     Raises
@@ -92,20 +93,19 @@ def product_at_order(field: Field, factors: Sequence[Callable[[int], Table]], or
         following: dict[int, Table] = {}
         for done, left in current.items():
             for more in range(order - done if is_last else 0, order - done + 1):
-                right = factor(more)
-                table = following.setdefault(done + more, {})
-                _tensor(field, left, right, table)
+                _tensor(functions, left, factor(more), following.setdefault(done + more, {}))
         current = {n: table for n, table in following.items() if table}
     return current.get(order, {})
 
 
-def _tensor(field: Field, left: Table, right: Table, total: Table) -> None:
-    check_count(len(left) * len(right))
+def _tensor(functions: Functions, left: Table, right: Table, total: Table) -> None:
     for first, a in left.items():
         for second, b in right.items():
+            functions.spend(len(a) * len(b))
             index = tuple(sorted(first + second)) if second else first
-            value = field.multiply(a, b)
+            value = functions.field.multiply(a, b)
             total[index] = add(total[index], value) if index in total else value
+        check_count(len(total))
 
 
 def check_count(count: int) -> None:
@@ -124,6 +124,7 @@ class _TermCoefficients:
         if term.opaque:
             name = functions.opaque_names[term.opaque[0]]
             raise NoClosedForm(f"{name} has no closed form here")
+        self.functions = functions
         self.field = functions.field
         self.exponent = {token: dict(c) for token, c in term.exponent}
         blocks = _directional_blocks(functions, term, self.exponent)
@@ -134,13 +135,14 @@ class _TermCoefficients:
         growth = self.field.exp(scale(squares, QQ(1, 2)))
         self.constant = self.field.multiply(value, growth)
         self.components = [
-            _Component(self.field, sorted(tokens), members, self.exponent, powers)
+            _Component(functions, sorted(tokens), members, self.exponent, powers)
             for tokens, members in _connected(blocks, [*self.exponent, *powers])
         ]
 
     def at_order(self, order: int) -> Table:
         factors = [component.at_order for component in self.components]
-        table = product_at_order(self.field, factors, order)
+        table = product_at_order(self.functions, factors, order)
+        self.functions.spend(len(self.constant) * len(table))
         scaled = {i: self.field.multiply(self.constant, value) for i, value in table.items()}
         return {index: value for index, value in scaled.items() if value}
 
@@ -150,13 +152,14 @@ class _Component:
 
     def __init__(
         self,
-        field: Field,
+        functions: Functions,
         tokens: Sequence[int],
         blocks: Sequence[_Block],
         exponent: _Form,
         powers: Mapping[int, int],
     ) -> None:
-        self.field = field
+        self.functions = functions
+        self.field = functions.field
         self.tokens = tokens
         self.powers = [powers.get(token, 0) for token in tokens]
         shared = {token: exponent[token] for token in tokens if token in exponent}
@@ -164,7 +167,6 @@ class _Component:
         self._bases: dict[tuple[int, tuple[int, ...]], Constant] = {}
         self._forms: dict[tuple[int, int, int], Constant] = {}
         self._tables: dict[int, Table] = {}
-        self._splits = 0
 
     def at_order(self, order: int) -> Table:
         if order not in self._tables:
@@ -179,10 +181,12 @@ class _Component:
         return self._tables[order]
 
     def _coefficient(self, alpha: tuple[int, ...]) -> Constant:
+        self.functions.spend(1)
         if not any(self.powers):
             return self._base(0, alpha)
         total: Constant = {}
         choices = [hermite_multiplication(k, n) for k, n in zip(self.powers, alpha, strict=True)]
+        self.functions.spend(math.prod(map(len, choices)))
         for choice in itertools.product(*choices):
             factor = math.prod(value for _, value in choice)
             total = add(total, scale(self._base(0, tuple(n for n, _ in choice)), factor))
@@ -202,9 +206,7 @@ class _Component:
         total: Constant = {}
         form = self.blocks[first][0]
         ranges = [range(n + 1 if t in form else 1) for t, n in zip(self.tokens, alpha, strict=True)]
-        self._splits += math.prod(map(len, ranges))
-        if self._splits > MAX_SPLITS:
-            raise InputError("the order is too high for so many tokens in one product")
+        self.functions.spend(math.prod(map(len, ranges)))
         for beta in itertools.product(*ranges):
             left = self._block(first, beta)
             if not left:

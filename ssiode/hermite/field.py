@@ -122,7 +122,7 @@ class Field:
         """
         if len(left) > len(right):
             left, right = right, left
-        if len(left) * len(right) > 100 * MAX_CONSTANT_TERMS:
+        if len(left) * len(right) > 20 * MAX_CONSTANT_TERMS:
             raise InputError("the exact constants of the target have too many terms")
         if len(left) == 1 and ONE in left:
             return scale(right, left[ONE])

@@ -30,9 +30,10 @@ from ssiode.hermite.field import (
 from ssiode.hermite.verdict import sign
 
 MAX_TERMS = 3000
-MAX_WORK = 60_000
+MAX_WORK = 200_000
 MAX_DEGREE = 60
 MAX_BREAKS = 64
+_PRODUCT_COST = 3
 
 Powers = tuple[tuple[int, int], ...]
 FrozenForm = tuple[tuple[int, Frozen], ...]
@@ -116,6 +117,25 @@ class Functions:
         self._larger: dict[tuple[int, int, int], int] = {}
         self._work = 0
 
+    def restart(self) -> None:
+        """Allow `MAX_WORK` more steps, for another question."""
+        self._work = 0
+
+    def spend(self, steps: int) -> None:
+        """Count products of constants, so that none of the loops goes on for long.
+
+        Raises
+        ------
+        InputError
+            If there were more than `MAX_WORK`.
+        """
+        self._work += steps
+        if self._work > MAX_WORK:
+            raise InputError(
+                "the target is too large once it is multiplied out; simplify it, or use fewer "
+                "tokens or a lower order"
+            )
+
     def token(self, index: int) -> Function:
         """Return a token."""
         return {Term(powers=((index, 1),)): rational(1)}
@@ -153,12 +173,11 @@ class Functions:
         InputError
             If it is too large.
         """
-        self._work += len(left) * len(right)
-        if self._work > MAX_WORK:
-            raise InputError("the target is too large once it is multiplied out; simplify it")
+        self.spend(_PRODUCT_COST * len(left) * len(right))
         total: Function = {}
         for a, p in left.items():
             for b, q in right.items():
+                self.spend(len(p) * len(q))
                 term = self._product(a, b)
                 value = self.field.multiply(p, q)
                 total[term] = add(total[term], value) if term in total else value

@@ -18,7 +18,8 @@ from ssiode.hermite.piecewise import absolute_function, map_pieces, sign_functio
 MAX_PRODUCTS = 500
 _MULTIPLIED = 16
 _MAX_FACTORED_TERMS = 12
-_MAX_FACTORED_DEGREE = 6
+_MAX_FACTORED_DEGREE = 4
+_MAX_FACTORED_NUMBER = 2**64
 _ODD = (sympy.tanh, sympy.tan, sympy.atan, sympy.asinh)
 _SIGN_OF_ARGUMENT = (sympy.sinh, sympy.erf, sympy.tanh, sympy.sign, sympy.atan, sympy.asinh)
 
@@ -240,22 +241,26 @@ class Reader:
         return total
 
     def _sigmoid(self, expression: sympy.Expr) -> Function:
-        half = self.function(sympy.tanh(expression.args[0] / 2))
-        both = self.functions.add([self.functions.constant(rational(1)), half])
+        """Read sigmoid(x) as (1 + tanh(x/2))/2, of which tanh is odd."""
+        half = self.functions.scale(self.function(expression.args[0]), rational(1, 2))
+        tanh = self._kept("tanh", half, True, expression)
+        both = self.functions.add([self.functions.constant(rational(1)), tanh])
         return self.functions.scale(both, rational(1, 2))
 
     def _opaque(self, expression: sympy.Expr) -> Function:
-        """Keep a function without closed form: it may cancel."""
         if not expression.is_Function or len(expression.args) != 1:
             raise _refusal(expression)
-        argument = self.function(expression.args[0])
+        name, is_odd = type(expression).__name__, isinstance(expression, _ODD)
+        return self._kept(name, self.function(expression.args[0]), is_odd, expression)
+
+    def _kept(self, name: str, argument: Function, is_odd: bool, whole: sympy.Expr) -> Function:
+        """Keep a function without closed form: it may cancel."""
         sign = 1
-        if isinstance(expression, _ODD) and argument:
+        if is_odd and argument:
             first = min(argument)
             sign = 1 if min(argument[first].items())[1] > 0 else -1
             argument = self.functions.scale(argument, rational(sign))
-        name = type(expression).__name__
-        opaque = self.functions.opaque(name, argument, describe(expression))
+        opaque = self.functions.opaque(name, argument, describe(whole))
         return self.functions.scale(opaque, rational(sign))
 
     def _sign(self, argument: sympy.Expr, whole: sympy.Expr) -> Function:
@@ -317,21 +322,25 @@ _RULES: dict[type | tuple[type, ...], Callable[[Reader, sympy.Expr], Function]] 
 def _factored(expression: sympy.Expr) -> sympy.Expr | None:
     """Return a small rational polynomial in several tokens as a product, if it is one."""
     symbols = expression.free_symbols
-    if not 2 <= len(symbols) <= 4 or len(expression.args) > _MAX_FACTORED_TERMS:
+    if not 2 <= len(symbols) <= 3 or len(expression.args) > _MAX_FACTORED_TERMS:
         return None
-    for term in expression.args:
-        for factor in sympy.Mul.make_args(term):
-            base, exponent = factor.as_base_exp()
-            if not (factor.is_Rational or (base.is_Symbol and exponent.is_Integer)):
-                return None
-            if not factor.is_Rational and not 0 < exponent <= _MAX_FACTORED_DEGREE:
-                return None
-    if all(len(term.free_symbols) <= 1 and term.is_polynomial() for term in expression.args):
-        highest = max(sympy.Poly(expression, *symbols).degree_list())
-        if highest == 1:
-            return None
+    factors = [f for term in expression.args for f in sympy.Mul.make_args(term)]
+    if not all(map(_is_small_factor, factors)):
+        return None
+    if all(factor.is_Rational or factor.is_Symbol for factor in factors) and all(
+        len(term.free_symbols) < 2 for term in expression.args
+    ):
+        return None
     factored = sympy.factor(expression)
     return factored if factored.is_Mul or factored.is_Pow else None
+
+
+def _is_small_factor(factor: sympy.Expr) -> bool:
+    if factor.is_Rational:
+        return max(abs(factor.p), factor.q) < _MAX_FACTORED_NUMBER
+    base, exponent = factor.as_base_exp()
+    is_whole = exponent.is_Integer and 0 < exponent <= _MAX_FACTORED_DEGREE
+    return bool(base.is_Symbol and is_whole)
 
 
 def _by_shared_symbols(factors: Sequence[sympy.Expr]) -> list[list[sympy.Expr]]:
