@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ssiode.errors import InputError, whole_number
-from ssiode.exponent import sample_complexity
 from ssiode.hermite.coefficient import Verdict
 
 VerdictOf = Callable[[int], Verdict | str] | Mapping[int, Verdict | str]
@@ -62,7 +61,8 @@ class SampleComplexity:
         n = whole_number("exponent", exponent, minimum=1)
         time = "log d" if n == 2 else _power(max(Fraction(n, 2) - 1, Fraction(0)))
         rate = "1/log d" if n == 2 else _power(min(1 - Fraction(n, 2), Fraction(0)))
-        return cls(n, sample_complexity(n), rate, time)
+        samples = {1: "d", 2: "d log^2 d"}.get(n, f"d^{n - 1}")
+        return cls(n, samples, rate, time)
 
 
 @dataclass(frozen=True)

@@ -3,22 +3,27 @@ r"""The Sequence Information Exponent of a target.
 .. math:: SIE(g) = \min\{n \ge 1 : C_n(g) = E[\nabla^n g] \ne 0\}
 
 for several outputs the minimum over them (Arnaboldi et al., arXiv 2506.02651, section 3). The
-entries of :math:`C_n` are the Hermite coefficients :math:`c_\alpha`, :math:`|\alpha| = n`; they
-are exact here, so both what is zero and what is not is proved.
+entries of :math:`C_n` are the Hermite coefficients :math:`c_\alpha`, :math:`|\alpha| = n`. An order
+counts as zero only if that is proved, by exact values or by a symmetry, and as non-zero only if an
+exact value or a number beyond its error says so; anything else leaves the exponent undetermined.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from ssiode.complexity import SampleComplexity, restricted_complexity
 from ssiode.errors import InputError, whole_number
+from ssiode.hermite.coefficient import Coefficient, Verdict
 
 if TYPE_CHECKING:
     from ssiode.expression import ParsedExpression
-    from ssiode.hermite.constants import Constant, ConstantBasis
-    from ssiode.hermite.exact import HermiteExpansion, SparseIndex
+    from ssiode.hermite.sources import CoefficientSource
+
+_LAST_NUMERIC_ORDER = 8
+_LISTED_UNDETERMINED = 100
 
 
 @dataclass(frozen=True)
@@ -32,9 +37,11 @@ class HermiteTerm:
     alpha : tuple of int
         The multi-index, one order per token.
     coefficient : str or None
-        The exact value as text.
+        The exact value as text; None if only numbers are known.
     value, error : float
-        The nearest float and a bound of its distance from the exact value.
+        A float and a bound of its distance from the exact value.
+    proof : str
+        Why the coefficient is not zero, such as "exact value" or "|value| > error".
     """
 
     output: int
@@ -42,6 +49,18 @@ class HermiteTerm:
     coefficient: str | None
     value: float
     error: float
+    proof: str
+
+    @classmethod
+    def of(cls, output: int, coefficient: Coefficient) -> HermiteTerm:
+        """Show a coefficient of an output.
+
+        >>> HermiteTerm.of(0, Coefficient((1,), None, 2.0, 0.5, Verdict.NONZERO, "seen")).proof
+        'seen'
+        """
+        exact = None if coefficient.exact is None else str(coefficient.exact)
+        numbers = (coefficient.value, coefficient.error)
+        return cls(output, coefficient.alpha, exact, *numbers, coefficient.reason)
 
 
 @dataclass(frozen=True)
@@ -57,18 +76,26 @@ class SequenceExponent:
     length, outputs : int
         Numbers of tokens and of outputs.
     leading_terms : tuple of HermiteTerm
-        All non-zero coefficients of the order `sie`.
+        All coefficients of the order `sie` that are proved not to be zero.
     sample_complexity : str or None
-        Samples for weak recovery at the best learning rate, up to constants (Theorem 1 of
-        Arnaboldi et al., arXiv 2506.02651).
-    lower_bound : int or None
-        The exponent is proved to be at least this.
+        Samples for weak recovery at the best learning rate, up to constants.
+    learning_rate, time : str or None
+        That learning rate, and the ODE time it takes (Theorem 1 of Arnaboldi et al.,
+        arXiv 2506.02651).
+    even_student : str or None
+        What plain attention, which sees only the even part of the target, makes of it, if the
+        leading order is odd.
+    lower_bound, upper_bound : int or None
+        The exponent is proved to lie between these.
     message : str
-        The result in one line.
+        The result and its proof in one line.
     undetermined : tuple of dict
-        Coefficients that are proved neither zero nor non-zero: `alpha` and a `bound`.
+        Coefficients up to `upper_bound` that are proved neither zero nor non-zero: `output`,
+        `alpha` and a `bound` of their size; the first 100.
     special_parameters : tuple of dict
         Values of free parameters at which the exponent differs.
+    output_exponents : tuple of int or None
+        The exponent of each output, where it is proved.
     """
 
     sie: int | None
@@ -77,10 +104,15 @@ class SequenceExponent:
     outputs: int
     leading_terms: tuple[HermiteTerm, ...]
     sample_complexity: str | None
+    learning_rate: str | None
+    time: str | None
+    even_student: str | None
     lower_bound: int | None
+    upper_bound: int | None
     message: str
     undetermined: tuple[dict[str, Any], ...] = ()
     special_parameters: tuple[dict[str, Any], ...] = ()
+    output_exponents: tuple[int | None, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Return all fields by name, the leading terms as dictionaries too."""
@@ -93,7 +125,7 @@ def sie(
     max_order: int | None = None,
     parameters: Mapping[str, Any] | None = None,
 ) -> SequenceExponent:
-    """Return the Sequence Information Exponent of a polynomial target, proved.
+    """Return the Sequence Information Exponent of a target with its proof.
 
     Parameters
     ----------
@@ -102,7 +134,8 @@ def sie(
     length : int, optional
         L; by default the highest token that is used.
     max_order : int, optional
-        Highest order to look at, >= 1.
+        Highest order to look at, >= 1. By default the degree of a polynomial, 40 where
+        coefficients have a closed form, and 8 where they are numbers.
     parameters : mapping, optional
         Values of the free names of the target.
 
@@ -114,7 +147,7 @@ def sie(
     Raises
     ------
     InputError
-        If the target cannot be read, is not a polynomial or is too large.
+        If the target cannot be read, is not square-integrable or is too large.
 
     Examples
     --------
@@ -122,42 +155,19 @@ def sie(
     4
     >>> sie("(z1 + z2)^3 - 6*(z1 + z2)").sample_complexity
     'd^2'
+    >>> sie("tanh(z1)*abs(z2)").sie
+    1
     """
+    from ssiode.hermite.sources import coefficient_source
+
     if max_order is not None:
         max_order = whole_number("max_order", max_order, minimum=1)
     parsed = _read(target, length, parameters)
-    expansions = _expansions(parsed)
-    leading = [expansion.leading() for expansion in expansions]
-    lowest = min((_order(table) for table in leading if table), default=None)
-    if lowest is None:
-        message = "the target is constant: it has no exponent"
-        return _result(parsed, None, "constant", message)
-    if max_order is not None and lowest > max_order:
-        message = f"every order up to {max_order} is zero: the exponent is at least {max_order + 1}"
-        return _result(parsed, None, "undetermined", message, lower_bound=max_order + 1)
-    terms = tuple(
-        term
-        for output, table in enumerate(leading)
-        if table and _order(table) == lowest
-        for term in _terms(output, table, expansions[output].basis, parsed.length)
-    )
-    message = f"the Sequence Information Exponent is {lowest}, proved by exact coefficients"
-    return _result(parsed, lowest, "proved", message, terms, lowest)
-
-
-def sample_complexity(exponent: int) -> str:
-    """Return how many samples weak recovery takes at this exponent, up to constants.
-
-    Arnaboldi et al., arXiv 2506.02651, Theorem 1: O(d) for 1, O(d log^2 d) for 2, O(d^(n-1)) for
-    n >= 3.
-
-    Examples
-    --------
-    >>> [sample_complexity(n) for n in (1, 2, 3, 4)]
-    ['d', 'd log^2 d', 'd^2', 'd^3']
-    """
-    whole_number("exponent", exponent, minimum=1)
-    return {1: "d", 2: "d log^2 d"}.get(exponent, f"d^{exponent - 1}")
+    if parsed.parameters:
+        name = parsed.parameters[0]
+        raise InputError(f"parameter {name} has no value; give it (--param {name}=2)")
+    sources = [coefficient_source(output, parsed.tokens) for output in parsed.outputs]
+    return _report(parsed, sources, _Search.over(sources, max_order), max_order)
 
 
 def _read(
@@ -174,59 +184,149 @@ def _read(
     return adopt_expressions(target.expressions, target.length, parameters)
 
 
-def _expansions(parsed: ParsedExpression) -> list[HermiteExpansion]:
-    from ssiode.hermite.constants import NotPolynomialError
-    from ssiode.hermite.exact import hermite_expansion
+@dataclass(frozen=True)
+class _Search:
+    """Result of going up the orders until one is proved not to be zero.
 
-    if parsed.parameters:
-        name = parsed.parameters[0]
-        raise NotPolynomialError(f"parameter {name} has no value; give it (--param {name}=2)")
-    try:
-        return [hermite_expansion(output, parsed.tokens) for output in parsed.outputs]
-    except NotPolynomialError as error:
-        raise NotPolynomialError(
-            f"only polynomial targets have an exponent here: {error}"
-        ) from error
+    `found` is that order, `doubtful` the lower ones that are not proved zero, and `last` the
+    highest order looked at; `is_exhausted` if all orders above are proved zero.
+    """
 
+    found: int | None
+    doubtful: tuple[int, ...]
+    last: int
+    is_exhausted: bool
 
-def _order(table: Mapping[SparseIndex, Constant]) -> int:
-    from ssiode.hermite.exact import order
-
-    return order(next(iter(table)))
-
-
-def _terms(
-    output: int, table: Mapping[SparseIndex, Constant], basis: ConstantBasis, length: int
-) -> Iterator[HermiteTerm]:
-    from ssiode.hermite.exact import dense_index, sort_key
-    from ssiode.hermite.sizes import check_width
-
-    check_width(len(table), length)
-    # Symmetric targets repeat few coefficients many times.
-    known: dict[frozenset[Any], tuple[str, float, float]] = {}
-    for index in sorted(table, key=sort_key):
-        constant = table[index]
-        key = frozenset(constant.items())
-        if key not in known:
-            known[key] = (str(basis.expression(constant)), *basis.nearest_float(constant))
-        yield HermiteTerm(output, dense_index(index, length), *known[key])
+    @classmethod
+    def over(cls, sources: Sequence[CoefficientSource], max_order: int | None) -> _Search:
+        highest = [source.highest_order for source in sources]
+        is_polynomial = None not in highest
+        last = max(_last_order(source) for source in sources)
+        if max_order is not None:
+            is_polynomial = is_polynomial and max_order >= last
+            last = min(last, max_order) if is_polynomial else max_order
+        doubtful = []
+        for order in range(1, last + 1):
+            verdict = total_verdict(sources, order)
+            if verdict is Verdict.NONZERO:
+                return cls(order, tuple(doubtful), order, False)
+            if verdict is Verdict.UNDECIDED:
+                doubtful.append(order)
+        return cls(None, tuple(doubtful), last, is_polynomial and not doubtful)
 
 
-def _result(
+def _last_order(source: CoefficientSource) -> int:
+    if source.highest_order is not None:
+        return source.highest_order
+    return min(source.last_order, _LAST_NUMERIC_ORDER) if source.is_numeric else source.last_order
+
+
+def total_verdict(sources: Sequence[CoefficientSource], order: int) -> Verdict:
+    """Whether all coefficients of an order are zero, for all outputs together."""
+    verdict = Verdict.ZERO
+    for source in sources:
+        one = source.verdict(order)
+        if one is Verdict.NONZERO:
+            return one
+        if one is Verdict.UNDECIDED:
+            verdict = one
+    return verdict
+
+
+def _report(
     parsed: ParsedExpression,
-    exponent: int | None,
-    status: str,
-    message: str,
-    terms: tuple[HermiteTerm, ...] = (),
-    lower_bound: int | None = None,
+    sources: Sequence[CoefficientSource],
+    search: _Search,
+    max_order: int | None,
 ) -> SequenceExponent:
+    is_proved = search.found is not None and not search.doubtful
+    exponent = search.found if is_proved else None
+    status = "proved" if is_proved else "constant" if search.is_exhausted else "undetermined"
+    scales = None if exponent is None else SampleComplexity.of(exponent)
+    terms = [] if exponent is None else _leading_terms(sources, exponent)
     return SequenceExponent(
         sie=exponent,
         status=status,
         length=parsed.length,
         outputs=len(parsed.outputs),
-        leading_terms=terms,
-        sample_complexity=sample_complexity(exponent) if exponent else None,
-        lower_bound=lower_bound,
-        message=message,
+        leading_terms=tuple(terms),
+        sample_complexity=None if scales is None else scales.samples,
+        learning_rate=None if scales is None else scales.learning_rate,
+        time=None if scales is None else scales.time,
+        even_student=None if exponent is None or exponent % 2 == 0 else _even(sources, exponent),
+        lower_bound=None if status == "constant" else _lower_bound(search),
+        upper_bound=search.found,
+        message=_message(search, status, terms),
+        undetermined=() if is_proved else tuple(_doubts(sources, search)),
+        output_exponents=tuple(_own_exponent(source, max_order) for source in sources),
     )
+
+
+def _lower_bound(search: _Search) -> int:
+    if search.doubtful:
+        return search.doubtful[0]
+    return search.last + 1 if search.found is None else search.found
+
+
+def _message(search: _Search, status: str, terms: Sequence[HermiteTerm]) -> str:
+    if status == "constant":
+        return "the target is constant: it has no exponent"
+    low = _lower_bound(search)
+    if status == "undetermined" and search.found is None:
+        seen = (
+            f"every order up to {search.last} is zero"
+            if not search.doubtful
+            else (f"order {low} is proved neither zero nor non-zero")
+        )
+        return f"{seen}: the exponent is at least {low}"
+    if status == "undetermined":
+        return (
+            f"order {low} is proved neither zero nor non-zero: the exponent is between {low} and "
+            f"{search.found}"
+        )
+    proof = (
+        "exact coefficients"
+        if all(t.coefficient for t in terms)
+        else ("symmetry below it and numbers beyond their errors at it")
+    )
+    return f"the Sequence Information Exponent is {search.found}, proved by {proof}"
+
+
+def _leading_terms(sources: Sequence[CoefficientSource], order: int) -> list[HermiteTerm]:
+    return [
+        HermiteTerm.of(output, coefficient)
+        for output, source in enumerate(sources)
+        for coefficient in source.coefficients(order)
+        if coefficient.verdict is Verdict.NONZERO
+    ]
+
+
+def _doubts(sources: Sequence[CoefficientSource], search: _Search) -> list[dict[str, Any]]:
+    doubts = [
+        {"output": output, "alpha": c.alpha, "bound": abs(c.value) + c.error}
+        for order in search.doubtful
+        for output, source in enumerate(sources)
+        for c in source.coefficients(order)
+        if c.verdict is Verdict.UNDECIDED
+    ]
+    return doubts[:_LISTED_UNDETERMINED]
+
+
+def _own_exponent(source: CoefficientSource, max_order: int | None) -> int | None:
+    search = _Search.over([source], max_order)
+    return search.found if not search.doubtful else None
+
+
+def _even(sources: Sequence[CoefficientSource], exponent: int) -> str:
+    """What an even student makes of a target whose leading order is odd."""
+    is_polynomial = all(source.highest_order is not None for source in sources)
+    last = max(_last_order(source) for source in sources)
+    known: dict[int, Verdict] = dict.fromkeys(range(1, exponent), Verdict.ZERO)
+    known[exponent] = Verdict.NONZERO
+    for order in range(exponent + 1, last + 1, 2):
+        known[order] = total_verdict(sources, order)
+        if known[order] is not Verdict.ZERO:
+            break
+    # Odd orders beyond the leading one are not asked for.
+    known = {order: known.get(order, Verdict.ZERO) for order in range(1, max(known) + 1)}
+    return restricted_complexity(known, max(known), is_last=is_polynomial).sentence

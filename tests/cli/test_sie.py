@@ -58,10 +58,22 @@ def test_keys_of_the_json(ssiode):
         "length": 2,
         "outputs": 2,
         "leading_terms": [
-            {"output": 0, "alpha": [1, 0], "coefficient": "1", "value": 1.0, "error": 0.0}
+            {
+                "output": 0,
+                "alpha": [1, 0],
+                "coefficient": "1",
+                "value": 1.0,
+                "error": 0.0,
+                "proof": "exact value",
+            }
         ],
         "sample_complexity": "d",
+        "learning_rate": "1",
+        "time": "1",
+        "even_student": data["even_student"],
         "lower_bound": 1,
+        "upper_bound": 1,
+        "output_exponents": [1, 2],
         "message": data["message"],
         "undetermined": [],
         "special_parameters": [],
@@ -99,7 +111,7 @@ def test_max_order(ssiode):
         ([], "EXPR"),
         (["z1", "z2"], "z2"),
         (["tahn(z1)"], "did you mean"),
-        (["exp(z1)"], "only polynomial targets"),
+        (["exp(z1^2)"], "E"),
         (["b*z1"], "--param b=2"),
         (["b*z1", "--param", "b"], "NAME=VALUE"),
         (["z1", "--param", "b=2"], "does not use it"),
