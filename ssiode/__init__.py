@@ -25,6 +25,7 @@ _HOME = {
     "Problem": "ssiode.problem",
     "Target": "ssiode.target",
     "TiedNetwork": "ssiode.student",
+    "hermite_coefficients": "ssiode.hermite.expansion",
     "risk": "ssiode.population_risk",
     "run_sgd": "ssiode.dynamics",
     "sie": "ssiode.exponent",

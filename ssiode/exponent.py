@@ -162,15 +162,34 @@ def sie(
 
     if max_order is not None:
         max_order = whole_number("max_order", max_order, minimum=1)
-    parsed = _read(target, length, parameters)
-    if parsed.parameters:
-        name = parsed.parameters[0]
-        raise InputError(f"parameter {name} has no value; give it (--param {name}=2)")
+    parsed = read_target(target, length, parameters)
     sources = [coefficient_source(output, parsed.tokens) for output in parsed.outputs]
     return _report(parsed, sources, _Search.over(sources, max_order), max_order)
 
 
-def _read(
+def read_target(
+    target: Any, length: int | None, parameters: Mapping[str, Any] | None
+) -> ParsedExpression:
+    """Return the outputs of a target given as text, as SymPy or as a Target.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, is a Python function, or has a parameter without a value.
+
+    Examples
+    --------
+    >>> read_target("b*z1", None, {"b": 2}).outputs
+    (2*z1,)
+    """
+    parsed = _parsed(target, length, parameters)
+    if parsed.parameters:
+        name = parsed.parameters[0]
+        raise InputError(f"parameter {name} has no value; give it (--param {name}=2)")
+    return parsed
+
+
+def _parsed(
     target: Any, length: int | None, parameters: Mapping[str, Any] | None
 ) -> ParsedExpression:
     from ssiode.expression.adopt import adopt_expressions, read_definition
