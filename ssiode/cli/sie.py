@@ -10,6 +10,8 @@ from ssiode.cli.expression_command import ExpressionCommand
 from ssiode.cli.output import emit, json_option
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ssiode.exponent import HermiteTerm, SequenceExponent
 
 _SHOWN_TERMS = 10
@@ -30,9 +32,9 @@ def command(
     param: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Compute the Sequence Information Exponent of the target EXPR, proved by exact numbers.
+    """Compute the Sequence Information Exponent of the target EXPR, with its proof.
 
-    EXPR is a polynomial in z1, z2, ..., such as "He1(z1)*He4(z2) + He2(z3)*He2(z4)", or a list of
+    EXPR is an expression in z1, z2, ..., such as "He1(z1)*He4(z2) + He2(z3)*He2(z4)", or a list of
     outputs "[z1, z1*z2]"; sum, mean and prod run over all tokens z, as in "sum(z)/sqrt(L)".
     """
     from ssiode.cli.problem_options import parse_parameters
@@ -47,21 +49,44 @@ def _text(result: SequenceExponent) -> str:
     tokens = "1 token" if result.length == 1 else f"{result.length} tokens"
     outputs = "1 output" if result.outputs == 1 else f"{result.outputs} outputs"
     lines = [f"Sequence Information Exponent: {shown} ({result.status}; {tokens}, {outputs})"]
-    if result.sie is None:
-        lines.append(result.message)
+    lines.append(result.message)
+    if result.outputs > 1:
+        own = ("undetermined" if n is None else str(n) for n in result.output_exponents)
+        lines.append(f"of each output: {', '.join(own)}")
     if result.leading_terms:
         lines.append(f"leading coefficients c_alpha = E[g He_alpha], order {result.sie}:")
         lines += [_line(term, result) for term in result.leading_terms[:_SHOWN_TERMS]]
-        if (hidden := len(result.leading_terms) - _SHOWN_TERMS) > 0:
-            lines.append(f"  and {hidden} more (--json shows all)")
+        lines += _hidden(len(result.leading_terms))
+    if result.undetermined:
+        lines.append("proved neither zero nor non-zero:")
+        lines += [
+            f"  {_where(doubt['output'], doubt['alpha'], result)}: at most {doubt['bound']:.3g}"
+            for doubt in result.undetermined[:_SHOWN_TERMS]
+        ]
+        lines += _hidden(len(result.undetermined))
     if result.sample_complexity:
-        lines.append(f"samples for weak recovery: O({result.sample_complexity})")
+        lines.append(
+            f"samples for weak recovery: O({result.sample_complexity}), at learning rates of order "
+            f"{result.learning_rate}, in ODE time of order {result.time}"
+        )
+    if result.even_student:
+        lines.append(result.even_student)
     return "\n".join(lines)
 
 
+def _hidden(count: int) -> list[str]:
+    hidden = count - _SHOWN_TERMS
+    return [f"  and {hidden} more (--json shows all)"] if hidden > 0 else []
+
+
+def _where(output: int, alpha: Sequence[int], result: SequenceExponent) -> str:
+    name = " ".join(f"He{n}(z{token})" for token, n in enumerate(alpha, 1) if n)
+    return f"output {output + 1}: {name}" if result.outputs > 1 else name
+
+
 def _line(term: HermiteTerm, result: SequenceExponent) -> str:
-    pairs = [(n, token) for token, n in enumerate(term.alpha, 1) if n]
-    where = " ".join(f"He{n}(z{token})" for n, token in pairs)
-    output = f"output {term.output + 1}: " if result.outputs > 1 else ""
-    exact = "" if term.coefficient == f"{term.value:g}" else f" = {term.coefficient}"
-    return f"  {output}{where}: {term.value:.10g}{exact}"
+    if term.coefficient is None:
+        exact = f" +- {term.error:.1e}"
+    else:
+        exact = "" if term.coefficient == f"{term.value:g}" else f" = {term.coefficient}"
+    return f"  {_where(term.output, term.alpha, result)}: {term.value:.10g}{exact}"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import sympy
 
+from ssiode.errors import InputError
 from ssiode.hermite.coefficient import Coefficient, Verdict
 from ssiode.hermite.constants import Constant
 from ssiode.hermite.exact import (
@@ -104,10 +105,9 @@ def coefficient_source(expression: sympy.Expr, tokens: Sequence[sympy.Symbol]) -
         return PolynomialSource(hermite_expansion(expression, tokens), len(tokens))
     except NotPolynomialError:
         pass
-    from ssiode.hermite.field import NoClosedForm
     from ssiode.hermite.function_sources import ExactSource, NumericSource
 
     try:
         return ExactSource.of(expression, tokens)
-    except NoClosedForm:
+    except InputError:  # no closed form, or one that is too large
         return NumericSource(expression, tokens)
