@@ -58,7 +58,8 @@ def is_orthogonally_decomposable(
 ) -> Decomposability:
     """Tell whether a symmetric tensor is orthogonally decomposable.
 
-    `no` is proved, errors of the entries included, or told by the tolerance for floats. `yes` is proved for matrices, diagonal
+    `no` is proved, errors of the entries included, or told by the tolerance for floats. `yes` is
+    proved for matrices, diagonal
     tensors and exact entries; the reason says so, or names the tolerance.
 
     Parameters
