@@ -159,7 +159,7 @@ def _bisected(
     # A root at a short decimal is meant to be there: 0 rather than 1e-17.
     middle = (low + high) / 2
     rounded = np.round(middle, 12)
-    return np.where(np.abs(middle - rounded) < 2e-15, rounded, middle)
+    return np.where(np.abs(middle - rounded) < 2e-15, rounded + 0.0, middle)
 
 
 def _touched(

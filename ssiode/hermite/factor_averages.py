@@ -120,7 +120,7 @@ class Factor:
                 roots = self.roots(function, axis, reach, function in singular)
                 breaks.update(roots)
                 if function in singular:
-                    self._check_singular(axis, roots)
+                    self._check_singular(axis, roots, function)
             if len(breaks) > MAX_BREAKS:
                 raise InputError("the target has too many kinks or jumps to be integrated")
             rules.append(AxisRule(reach, tuple(sorted(breaks))))
@@ -151,7 +151,7 @@ class Factor:
                 roots = roots_on_line(
                     lambda t, a=start, b=step, f=values: f(a + t[:, None] * b)[..., 0], reach, True
                 )
-                check_singular_points(line, roots[:6], lambda _, f=function: f"{f} = 0")
+                check_singular_points(line, roots[:6], lambda _, f=function: f"{str(f)[:60]} = 0")
 
     def tails(self, reach: float, top: int) -> np.ndarray:
         """Return a bound of what lies beyond the reach on one axis, by order of He/sqrt(n!)."""
@@ -167,13 +167,16 @@ class Factor:
             worst = np.maximum(worst, (table * sizes).max(axis=1))
         return 4 * worst
 
-    def _check_singular(self, axis: int, roots: Sequence[float]) -> None:
+    def _check_singular(self, axis: int, roots: Sequence[float], function: sympy.Expr) -> None:
         rng = np.random.default_rng(3)
         start = rng.normal(size=self.frame.dimension)
         start[axis] = 0.0
         line = _Line(self.precise, self.frame.matrix @ start, self.frame.matrix[:, axis])
-        name = str(self.tokens[0]) if len(self.tokens) == 1 else "a combination of tokens"
-        check_singular_points(line, roots, lambda point: f"{name} = {point:.4g}")
+        name = f"{str(function)[:60]} = 0"
+        if len(self.tokens) == 1:
+            check_singular_points(line, roots, lambda u: f"{self.tokens[0]} = {u + 0.0:.4g}")
+        else:
+            check_singular_points(line, roots, lambda _: name)
 
     def evaluate(self, u: np.ndarray) -> np.ndarray:
         """Return the values at points u of shape (..., axes).

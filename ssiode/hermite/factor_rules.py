@@ -220,7 +220,7 @@ def _random(
     from scipy.special import ndtri
     from scipy.stats.qmc import Sobol
 
-    exponent = max(8, min(17, int(math.log2(max(budget / _REPLICATES, 1)))))
+    exponent = max(8, min(16, int(math.log2(max(budget / _REPLICATES, 1)))))
     sums = np.empty((_REPLICATES, len(betas)))
     top = max(map(sum, betas))
     for replicate in range(_REPLICATES):

@@ -51,7 +51,7 @@ def numeric_coefficients(
     rtol : float
         Relative error to aim at.
     budget : int
-        How many values of one factor may be computed, about 10^7 a second.
+        How many values of one factor may be computed, some million a second.
 
     Returns
     -------
