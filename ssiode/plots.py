@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ssiode.errors import InputError
+from ssiode.results import spread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,6 +45,8 @@ def check_figure_path(path: str | Path) -> None:
     path = Path(path)
     if path.suffix.lower() not in _FORMATS:
         raise InputError(f"figure {str(path)!r} must end in one of {', '.join(_FORMATS)}")
+    if path.is_dir():
+        raise InputError(f"figure {str(path)!r} is a folder; give the name of a file")
     if not path.parent.is_dir():
         raise InputError(f"the folder of figure {str(path)!r} does not exist; make it first")
 
@@ -91,11 +94,11 @@ def plot_ensemble(ax: Axes, ensemble: Ensemble, components: Sequence[int]) -> li
     artists: list[Artist] = []
     for i in components:
         values = ensemble.v[:, :, i]
-        mean, spread = values.mean(axis=0), values.std(axis=0, ddof=1)
+        mean, deviation = values.mean(axis=0), spread(values)
         every = max(1, len(mean) // 25)
         artists.append(
             ax.fill_between(
-                ensemble.t, mean - spread, mean + spread, color=colours[i], alpha=0.25, lw=0
+                ensemble.t, mean - deviation, mean + deviation, color=colours[i], alpha=0.25, lw=0
             )
         )
         artists += ax.plot(

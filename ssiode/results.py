@@ -145,12 +145,12 @@ class Ensemble:
             "steps": self.steps,
             "t": self.t,
             "m_mean": self.m.mean(axis=0),
-            "m_std": _spread(self.m),
+            "m_std": spread(self.m),
             "e_mean": self.e.mean(axis=0),
-            "e_std": _spread(self.e),
+            "e_std": spread(self.e),
             "abs_m_mean": np.abs(self.m).mean(axis=0),
             "loss_mean": self.loss.mean(axis=0),
-            "loss_error": _spread(self.loss) / root,
+            "loss_error": spread(self.loss) / root,
             "fresh_samples": self.fresh_samples,
             "final": {"e": _last(self.e), "m": _last(self.m)},
             "recovery_steps": _or_none(self.recovery_steps),
@@ -164,7 +164,7 @@ class Ensemble:
         } | provenance(self.problem)
 
 
-def _spread(values: np.ndarray) -> np.ndarray:
+def spread(values: np.ndarray) -> np.ndarray:
     """Standard deviation over replicas; not a number for a single one."""
     if len(values) < 2:
         return np.full(values.shape[1:], np.nan)

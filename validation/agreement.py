@@ -9,6 +9,7 @@ import numpy as np
 
 from ssiode.dynamics import run_sgd, solve_ode
 from ssiode.errors import InputError
+from ssiode.results import spread
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,7 +29,8 @@ class Agreement:
     the standard deviation over replicas, which is of order 1/sqrt(d). ODE and SGD agree if at all
     times every deviation, less the numerical error of the ODE, is below `threshold` fluctuations.
     The threshold is 1, or more where so few replicas would exceed 1 by chance more often than the
-    false-alarm rate. A replica that diverged makes all of this not a number, and nothing agrees.
+    false-alarm rate. A replica that diverged, an ODE solve that failed, or no common time make all
+    of this not a number, and nothing agrees.
 
     Attributes
     ----------
@@ -140,10 +142,20 @@ def validate(
 def compare(
     trajectory: Trajectory, ensemble: Ensemble, false_alarm_rate: float = FALSE_ALARM_RATE
 ) -> Agreement:
-    """Compare an ODE solution and an ensemble at the times that both have reached."""
+    """Compare an ODE solution and an ensemble at the times that both have reached.
+
+    Raises
+    ------
+    InputError
+        If the two have different times.
+    """
     n_times = min(len(trajectory.t), len(ensemble.t))
+    if not np.allclose(trajectory.t[:n_times], ensemble.t[:n_times], rtol=1e-9, atol=0):
+        raise InputError("the ODE has other times than the ensemble; solve it at times=ensemble.t")
+    if trajectory.status == "failed":
+        n_times = 0
     states = ensemble.v[:, :n_times]
-    mean, fluctuation = states.mean(axis=0), states.std(axis=0, ddof=1)
+    mean, fluctuation = states.mean(axis=0), spread(states)
     deviation = np.abs(mean - trajectory.v[:n_times])
     error = 0.0
     if trajectory.e_error is not None and trajectory.m_error is not None:
@@ -156,12 +168,16 @@ def compare(
     return Agreement(
         trajectory,
         ensemble,
-        max_deviation=float(deviation.max()),
-        expected_fluctuation=float(fluctuation.max()),
-        deviation_ratio=float(ratio.max()),
+        max_deviation=_largest(deviation),
+        expected_fluctuation=_largest(fluctuation),
+        deviation_ratio=_largest(ratio),
         threshold=_threshold(len(states), comparisons, false_alarm_rate),
         false_alarm_rate=false_alarm_rate,
     )
+
+
+def _largest(values: np.ndarray) -> float:
+    return float(values.max()) if values.size else np.nan
 
 
 def _threshold(replicas: int, comparisons: int, false_alarm_rate: float) -> float:
@@ -173,4 +189,4 @@ def _threshold(replicas: int, comparisons: int, false_alarm_rate: float) -> floa
     from scipy.special import stdtrit
 
     tail = false_alarm_rate / (2 * max(comparisons, 1))
-    return max(1.0, float(-stdtrit(replicas - 1, tail)) / np.sqrt(replicas))
+    return max(1.0, float(-stdtrit(replicas - 1, tail) / np.sqrt(replicas)))
