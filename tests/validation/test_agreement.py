@@ -1,0 +1,337 @@
+"""ODE and SGD agree where the theory is right, and disagree where it is made wrong on purpose.
+
+Seeds are fixed. Where the theory is right, `agrees` fails for a random seed at a rate below 1e-3 a
+comparison, by the construction of its threshold.
+"""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from scipy import stats
+from ssiode.validation import validate
+from ssiode.validation.agreement import compare
+
+from ssiode import Attention, Encoding, InputError, Problem, Target, TiedNetwork, solve_ode
+from ssiode.dynamics import ode, run_sgd
+from ssiode.loss import FrobeniusLoss
+from tests.test_results import ensemble, trajectory
+
+
+def two_squares(z):
+    return (z**2 - 1).sum(axis=-1)
+
+
+def sum_of_fields(z):
+    return z.sum(axis=-1) / np.sqrt(z.shape[-1])
+
+
+# A function as target shares the kernels of trace attention with the other tests.
+SQUARES = Target(two_squares, length=2)
+# With 32 replicas the threshold is one fluctuation.
+REPLICAS = 32
+TWELVE_NODES = {"engine": "quadrature", "order": 12}
+
+RIGHT = ode.vector_field
+
+
+def without_second_moment(v, metric, gradient, second_moment, gamma, batch=1):
+    return RIGHT(v, metric, gradient, second_moment, 0.0, batch)
+
+
+def without_metric(v, metric, gradient, second_moment, gamma, batch=1):
+    return RIGHT(v, np.eye(len(v)), gradient, second_moment, gamma, batch)
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A problem, a run of it, and the ratios that the two wrong theories must exceed."""
+
+    problem: Problem
+    settings: dict
+    ode_options: dict
+    without_second_moment: float | None = None
+    without_metric: float | None = None
+
+    def agreement(self):
+        options = {"replicas": REPLICAS, "records": 40, "ode_options": self.ode_options}
+        return validate(self.problem, **options, **self.settings)
+
+    def wrong_ratio(self, right, field, monkeypatch):
+        """Deviation of the same ensemble from another ODE at the same times."""
+        monkeypatch.setattr(ode, "vector_field", field)
+        start = {"e": right.trajectory.e[0], "m": right.trajectory.m[0]}
+        options = {**start, "times": right.ensemble.t, "estimate_error": False}
+        wrong = solve_ode(right.ensemble.problem, **options, **self.ode_options)
+        return compare(wrong, right.ensemble).deviation_ratio
+
+
+FAST = {
+    "attention, opposite": Case(
+        Problem(SQUARES, Attention("trace"), Encoding("opposite")),
+        {"e": (0.2, -0.2), "m": 0.3, "gamma": 0.5, "d": 300, "steps": 1200},
+        TWELVE_NODES,
+        without_second_moment=4.0,
+    ),
+    "attention, correlated": Case(
+        Problem(
+            SQUARES,
+            Attention("trace"),
+            Encoding("gram", matrix=((1.0, 0.9), (0.9, 1.0)), teacher_overlap=(0.5, 0.5)),
+        ),
+        {"e": (0.1, 0.1), "m": 0.4, "gamma": 0.3, "d": 600, "steps": 3000},
+        TWELVE_NODES,
+        without_second_moment=4.0,
+        without_metric=2.5,
+    ),
+}
+POSITIONAL_SEMANTIC = Target.named("positional-semantic", omega=0.67, a=1.0)
+SLOW = {
+    "attention, no encoding": Case(
+        Problem(Target("He2(z1) + He2(z2)"), Attention("trace")),
+        {"m": 0.3, "gamma": 0.5, "d": 1000, "steps": 4000},
+        TWELVE_NODES,
+        without_second_moment=5.0,
+    ),
+    "attention, opposite, d = 1000": Case(
+        Problem(Target("He2(z1) + He2(z2)"), Attention("trace"), Encoding("opposite")),
+        {"e": (0.2, -0.2), "m": 0.3, "gamma": 0.5, "d": 1000, "steps": 4000},
+        TWELVE_NODES,
+        without_second_moment=5.0,
+    ),
+    "positional-semantic, squared": Case(
+        Problem(POSITIONAL_SEMANTIC, Attention("identity"), Encoding("opposite")),
+        {"e": (0.3, -0.3), "m": 0.2, "gamma": 0.5, "d": 500, "steps": 8000},
+        TWELVE_NODES,
+        without_metric=2.0,
+    ),
+    "positional-semantic, not squared": Case(
+        Problem(POSITIONAL_SEMANTIC, Attention("identity"), Encoding("opposite"), FrobeniusLoss()),
+        {"e": (0.3, -0.3), "m": 0.2, "gamma": 0.5, "d": 500, "steps": 6000},
+        {"engine": "montecarlo", "samples": 2**13},
+    ),
+    "network of five tokens": Case(
+        Problem(Target(sum_of_fields, length=5), TiedNetwork("relu")),
+        {"m": 0.2, "gamma": 0.5, "d": 500, "steps": 2000},
+        {"engine": "montecarlo", "samples": 2**13},
+        without_second_moment=4.0,
+    ),
+    "network, orthonormal": Case(
+        Problem(Target(two_squares, length=5), TiedNetwork("relu"), Encoding("orthonormal")),
+        {"e": 0.15, "m": 0.3, "gamma": 0.1, "d": 500, "steps": 5000},
+        {"engine": "montecarlo", "samples": 2**13},
+        without_second_moment=3.0,
+    ),
+}
+
+
+def check(case, monkeypatch):
+    right = case.agreement()
+    assert right.agrees
+    assert right.threshold < 1.05
+    # It does say something: the overlaps move by more than they fluctuate.
+    moved = np.abs(right.trajectory.v[-1] - right.trajectory.v[0]).max()
+    assert moved > 1.5 * right.expected_fluctuation
+    for field, least in (
+        (without_second_moment, case.without_second_moment),
+        (without_metric, case.without_metric),
+    ):
+        if least is not None:
+            assert case.wrong_ratio(right, field, monkeypatch) > least
+    return right
+
+
+@pytest.mark.parametrize("name", FAST)
+def test_the_ode_agrees_with_sgd_and_wrong_ones_do_not(name, monkeypatch):
+    right = check(FAST[name], monkeypatch)
+    data = right.as_dict()
+    assert data["agrees"] is True
+    assert data["ode"]["status"] == data["sgd"]["status"] == "finished"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SLOW)
+def test_the_ode_agrees_with_sgd_in_larger_runs(name, monkeypatch):
+    check(SLOW[name], monkeypatch)
+
+
+# False alarms and power --------------------------------------------------------------------------
+
+
+def part(whole, first, last):
+    names = ("e", "m", "loss", "recovery_steps", "semantic_recovery_steps")
+    return dataclasses.replace(whole, **{name: getattr(whole, name)[first:last] for name in names})
+
+
+def test_forty_ensembles_raise_no_alarm_and_a_wrong_ode_always_does(monkeypatch):
+    problem = Problem(SQUARES, Attention("trace"))
+    settings = {"m": 0.3, "gamma": 0.5, "d": 120, "steps": 480}
+    whole = run_sgd(problem, **settings, replicas=640, records=30, fresh_samples=1)
+    start = {"m": 0.3, "times": whole.t, **TWELVE_NODES}
+    right = solve_ode(whole.problem, **start)
+    monkeypatch.setattr(ode, "vector_field", without_second_moment)
+    wrong = solve_ode(whole.problem, **start)
+    parts = [part(whole, i, i + 16) for i in range(0, 640, 16)]
+    # At a rate of 1e-3 an alarm in 40 has a probability of 4 percent.
+    assert all(compare(right, one).agrees for one in parts)
+    assert not any(compare(wrong, one).agrees for one in parts)
+
+
+def gaussian_ensemble(replicas, shift, seed):
+    """Paths that scatter around a given deviation from the ODE, all times independent."""
+    generator = np.random.default_rng(seed)
+    v = generator.standard_normal((replicas, 51, 3)) + shift
+    v[:, 0] = 0.0
+    options = {"e": v[..., :2], "m": v[..., 2], "loss": v[..., 2]}
+    return ensemble(replicas, 51, **options)
+
+
+@pytest.mark.parametrize("replicas", [4, 8, 16, 64])
+def test_the_false_alarm_rate_is_kept(replicas):
+    several = gaussian_ensemble(replicas, 0.0, 0)
+    theory = trajectory(t=several.t, e=np.zeros((51, 2)), m=np.zeros(51), risk=np.zeros(51))
+    rate = 0.05
+    alarms = sum(
+        not compare(theory, gaussian_ensemble(replicas, 0.0, seed), rate).agrees
+        for seed in range(400)
+    )
+    # Independent times make the union bound nearly sharp; with a margin of one fluctuation it is
+    # not. 46 of 400 has a probability of 1e-6 at the rate of 5 percent.
+    assert alarms < 46
+    if replicas <= 8:
+        assert alarms > 2
+
+
+def test_a_shift_of_three_fluctuations_is_found():
+    several = gaussian_ensemble(REPLICAS, 3.0, 1)
+    theory = trajectory(t=several.t, e=np.zeros((51, 2)), m=np.zeros(51), risk=np.zeros(51))
+    result = compare(theory, several)
+    assert not result.agrees
+    assert 3.0 < result.deviation_ratio < 5.5
+
+
+@pytest.mark.parametrize("replicas", [4, 16, 32, 1000])
+@pytest.mark.parametrize("rate", [1e-2, 1e-3])
+def test_the_threshold_is_a_quantile_of_students_law_and_at_least_one(replicas, rate):
+    several = gaussian_ensemble(replicas, 0.0, 0)
+    theory = trajectory(t=several.t, e=np.zeros((51, 2)), m=np.zeros(51), risk=np.zeros(51))
+    quantile = stats.t.isf(rate / 2 / (50 * 3), replicas - 1) / np.sqrt(replicas)
+    result = compare(theory, several, rate)
+    assert result.threshold == pytest.approx(max(1.0, quantile), rel=1e-9)
+    assert result.false_alarm_rate == rate
+
+
+def test_fluctuations_fall_like_one_over_the_root_of_d():
+    problem = Problem(SQUARES, Attention("trace"), Encoding("opposite"))
+    options = {"e": (0.2, -0.2), "m": 0.3, "gamma": 0.2, "replicas": 200, "records": 10}
+    fluctuations = [
+        validate(
+            problem, **options, d=d, steps=5 * d, ode_options=TWELVE_NODES
+        ).expected_fluctuation
+        for d in (60, 240)
+    ]
+    # A standard deviation of 200 scatters by 5 percent, so the ratio by 7; corrections of order
+    # 1/d are some percent at d = 60.
+    assert 1.5 < fluctuations[0] / fluctuations[1] < 2.6
+
+
+# The numbers and what makes them worthless -------------------------------------------------------
+
+
+def test_the_numbers_are_those_of_the_definition():
+    several, theory = ensemble(replicas=6), trajectory(m_error=np.full(3, 0.5))
+    theory = dataclasses.replace(theory, t=several.t, e_error=np.full((3, 2), 0.25))
+    result = compare(theory, several)
+    ratios, deviations, fluctuations = [], [], []
+    for record in range(3):
+        for k in range(3):
+            values = several.v[:, record, k]
+            mean = sum(values) / 6
+            fluctuation = (sum((values - mean) ** 2) / 5) ** 0.5
+            deviation = abs(mean - theory.v[record, k])
+            ratios.append(max(deviation - (0.5 if k == 2 else 0.25), 0) / fluctuation)
+            deviations.append(deviation)
+            fluctuations.append(fluctuation)
+    assert result.deviation_ratio == pytest.approx(max(ratios))
+    assert result.max_deviation == pytest.approx(max(deviations))
+    assert result.expected_fluctuation == pytest.approx(max(fluctuations))
+    assert result.agrees == (result.deviation_ratio <= result.threshold)
+
+
+def zeros(n=3, **changes):
+    return trajectory(**{"t": ensemble().t, "e": np.zeros((n, 2)), "m": np.zeros(n), **changes})
+
+
+def test_a_statistic_that_does_not_fluctuate_must_be_right():
+    still = ensemble(e=np.zeros((4, 3, 2)), m=np.zeros((4, 3)))
+    assert compare(zeros(), still).agrees
+    assert compare(zeros(m=np.full(3, 1e-14)), still).agrees
+    result = compare(zeros(m=np.full(3, 1e-3)), still)
+    assert not result.agrees
+    assert result.deviation_ratio == np.inf
+
+
+def test_a_failed_solve_agrees_with_nothing():
+    assert not compare(zeros(status="failed"), ensemble()).agrees
+    short = zeros(1, t=np.zeros(1), status="failed", risk=np.zeros(1))
+    assert not compare(short, ensemble()).agrees
+
+
+def test_a_lost_replica_agrees_with_nothing():
+    m = ensemble().m.copy()
+    m[1, 2] = np.nan
+    result = compare(zeros(), ensemble(m=m, status="diverged"))
+    assert not result.agrees
+    assert np.isnan(result.deviation_ratio)
+
+
+def test_an_ensemble_without_records_agrees_with_nothing():
+    result = compare(zeros(), ensemble(records=0, status="interrupted"))
+    assert not result.agrees
+    assert result.as_dict()["agrees"] is False
+
+
+def test_the_times_both_have_reached_are_compared():
+    # An interruption is no disagreement.
+    m = 5.0 + ensemble().m
+    m[:, :2] -= 5.0
+    m[:, 0] = 0.0
+    several = ensemble(e=np.zeros((4, 3, 2)), m=m)
+    short = zeros(2, t=several.t[:2], status="interrupted", risk=np.zeros(2))
+    result = compare(short, several)
+    assert result.agrees
+    assert result.max_deviation == pytest.approx(abs(m[:, 1].mean()))
+
+
+def test_other_times_are_refused():
+    with pytest.raises(InputError, match="times"):
+        compare(zeros(t=np.array([0.0, 1.0, 2.0])), ensemble())
+
+
+@pytest.mark.parametrize("settings", [{"gamma": 0.0}, {"replicas": 3}, {"d": 3}, {"m": 2.0}])
+def test_settings_that_cannot_be_compared_are_refused(settings):
+    problem = Problem(SQUARES, Attention("trace"), Encoding("opposite"))
+    with pytest.raises(InputError) as caught:
+        validate(problem, **{"steps": 1, **settings})
+    assert "\n" not in str(caught.value)
+
+
+def test_a_random_start_is_shared_by_all_replicas_and_the_ode():
+    problem = Problem(SQUARES, Attention("trace"), Encoding("opposite"))
+    settings = {"d": 30, "steps": 2, "replicas": 4, "records": 2, "gamma": 0.1}
+    result = validate(problem, **settings, seed=3, ode_options=TWELVE_NODES)
+    assert np.ptp(result.ensemble.v[:, 0], axis=0).max() < 1e-13
+    np.testing.assert_allclose(result.ensemble.v[0, 0], result.trajectory.v[0], atol=1e-13)
+    assert np.any(result.trajectory.v[0] != 0)
+    assert np.array_equal(result.trajectory.t, result.ensemble.t)
+
+
+def test_the_figure_says_the_verdict():
+    verdicts = []
+    for theory in (zeros(), zeros(m=np.full(3, 100.0))):
+        figure = compare(theory, ensemble()).figure()
+        (ax,) = figure.axes
+        verdicts.append(ax.get_title())
+    assert "agrees with SGD" in verdicts[0]
+    assert "DISAGREES with SGD" in verdicts[1]
+    assert "$d=100$" in verdicts[0]
