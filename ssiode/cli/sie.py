@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ssiode.exponent import HermiteTerm, SequenceExponent
+    from ssiode.hermite.leading import LeadingTensor
 
 _SHOWN_TERMS = 10
 
@@ -24,12 +25,14 @@ _SHOWN_TERMS = 10
 @click.option(
     "--param", multiple=True, metavar="NAME=VALUE", help="Value of a free name; repeatable."
 )
+@click.option("--tensor", is_flag=True, help="Also analyse the leading tensor.")
 @json_option
 def command(
     expression: str,
     length: int | None,
     max_order: int | None,
     param: tuple[str, ...],
+    tensor: bool,
     as_json: bool,
 ) -> None:
     """Compute the Sequence Information Exponent of the target EXPR, with its proof.
@@ -40,8 +43,16 @@ def command(
     from ssiode.cli.problem_options import parse_parameters
     from ssiode.exponent import sie
 
-    result = sie(expression, length, max_order, parse_parameters(param))
-    emit(result.as_dict(), as_json, lambda: _text(result))
+    parameters = parse_parameters(param)
+    result = sie(expression, length, max_order, parameters)
+    if not tensor:
+        emit(result.as_dict(), as_json, lambda: _text(result))
+        return
+    from ssiode.hermite.leading import leading_tensors
+
+    leading = leading_tensors(expression, length, parameters) if result.sie else ()
+    data = result.as_dict() | {"leading_tensors": [item.as_dict() for item in leading]}
+    emit(data, as_json, lambda: "\n".join([_text(result), *map(_tensor_text, leading)]))
 
 
 def _text(result: SequenceExponent) -> str:
@@ -72,6 +83,22 @@ def _text(result: SequenceExponent) -> str:
     if result.even_student:
         lines.append(result.even_student)
     return "\n".join(lines)
+
+
+def _tensor_text(leading: LeadingTensor) -> str:
+    norm, ratio = leading.operator_norm, leading.ones_ratio
+    along, odeco = leading.along_ones, leading.orthogonally_decomposable
+    blind = " (a tied network is blind to it)" if leading.is_pathological else ""
+    return "\n".join(
+        [
+            f"leading tensor of output {leading.output + 1}, order {leading.order}:",
+            f"  along all ones: {along.value:.10g} +- {along.error:.1e}{blind}",
+            f"  operator norm: {norm.value:.10g}, between {norm.lower:.10g} and {norm.upper:.10g} "
+            f"({norm.certificate})",
+            f"  their ratio: {ratio.value:.10g}, between {ratio.lower:.10g} and {ratio.upper:.10g}",
+            f"  orthogonally decomposable: {odeco.answer} ({odeco.reason})",
+        ]
+    )
 
 
 def _hidden(count: int) -> list[str]:

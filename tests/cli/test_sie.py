@@ -169,3 +169,12 @@ def test_neither_numpy_nor_numba_is_imported():
         env=os.environ | {"PYTHONPATH": str(ROOT)},
     )
     assert done.stdout.endswith("[]\n")
+
+
+def test_the_leading_tensor_on_request(ssiode):
+    data = ssiode("sie", "z1^2 - z2^2", "--tensor", "--json").json
+    (leading,) = data["leading_tensors"]
+    assert leading["is_pathological"] is True
+    assert leading["operator_norm"]["exact"] == "2"
+    text = ssiode("sie", "z1*z2*z3", "--tensor").out
+    assert "orthogonally decomposable: no" in text
