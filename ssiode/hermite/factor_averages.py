@@ -24,6 +24,7 @@ from ssiode.expression.code import array_function
 from ssiode.hermite.axis_rules import MAX_BREAKS, AxisRule, hermite_table, roots_on_line
 from ssiode.hermite.frames import (
     Frame,
+    affine_form,
     choose_frame,
     directions_of,
     kink_functions,
@@ -130,6 +131,12 @@ class Factor:
         self, function: sympy.Expr, axis: int, reach: float, touching: bool = False
     ) -> list[float]:
         """Return the zeros of a function of one axis."""
+        if (form := affine_form(function, self.tokens)) is not None:
+            slope = math.fsum(
+                float(entry) * self.frame.matrix[i, axis] for i, entry in enumerate(form)
+            )
+            root = -float(function.xreplace(dict.fromkeys(self.tokens, sympy.S.Zero))) / slope
+            return [root + 0.0] if abs(root) < reach else []
         values = array_function([function], self.tokens)
         column = self.frame.matrix[:, axis]
         return roots_on_line(lambda u: values(u[:, None] * column)[..., 0], reach, touching)

@@ -100,7 +100,7 @@ def directions_of(expression: sympy.Expr, tokens: Sequence[sympy.Symbol]) -> lis
         if node in seen or not node.free_symbols:
             continue
         seen.add(node)
-        direction = _affine(node, tokens)
+        direction = affine_form(node, tokens)
         if direction is None:
             pending.extend(node.args)
         else:
@@ -109,7 +109,15 @@ def directions_of(expression: sympy.Expr, tokens: Sequence[sympy.Symbol]) -> lis
     return list(found)
 
 
-def _affine(node: sympy.Expr, tokens: Sequence[sympy.Symbol]) -> Direction | None:
+def affine_form(node: sympy.Expr, tokens: Sequence[sympy.Symbol]) -> Direction | None:
+    """Return a if an expression is written as a.z + b with a != 0, else None.
+
+    Examples
+    --------
+    >>> x, y = sympy.symbols("x y", real=True)
+    >>> affine_form(2 * x - y + 1, (x, y)), affine_form(x * y, (x, y))
+    ((2, -1), None)
+    """
     positions = {token: index for index, token in enumerate(tokens)}
     entries = [sympy.S.Zero] * len(tokens)
     for term in sympy.Add.make_args(node):

@@ -96,8 +96,11 @@ def numeric_estimates(
     alphas: Iterable[Alpha],
     rtol: float = 1e-10,
     budget: int = DEFAULT_BUDGET,
+    precise: bool = True,
 ) -> dict[Alpha, tuple[float, float]]:
     """Return values and errors by quadrature alone, without any symmetry.
+
+    With `precise` False all is done in double precision.
 
     Examples
     --------
@@ -108,7 +111,7 @@ def numeric_estimates(
     True
     """
     wanted = _checked(alphas, len(tokens))
-    parts = _Parts(expression, tokens, use_symmetry=False)
+    parts = _Parts(expression, tokens, use_symmetry=False, precise=precise)
     parts.check()
     found = parts.estimates(wanted, rtol, budget)
     return {alpha: (estimate.value, estimate.error) for alpha, estimate in found.items()}
@@ -193,14 +196,19 @@ class _Parts:
     """A target as a sum of products of factors in separate tokens."""
 
     def __init__(
-        self, expression: sympy.Expr, tokens: Sequence[sympy.Symbol], use_symmetry: bool = True
+        self,
+        expression: sympy.Expr,
+        tokens: Sequence[sympy.Symbol],
+        use_symmetry: bool = True,
+        precise: bool = True,
     ) -> None:
         strangers = sorted(map(str, expression.free_symbols - set(tokens)))
         if strangers:
             raise InputError(f"{strangers[0]} has no value; give it (--param {strangers[0]}=2)")
         self.tokens = tuple(tokens)
         self.terms = [
-            _Term(term.factors, self.tokens, use_symmetry) for term in split_terms(expression)
+            _Term(term.factors, self.tokens, use_symmetry, precise)
+            for term in split_terms(expression)
         ]
 
     def check(self) -> None:
@@ -233,8 +241,10 @@ class _Term:
         factors: Sequence[sympy.Expr],
         tokens: tuple[sympy.Symbol, ...],
         use_symmetry: bool,
+        precise: bool,
     ) -> None:
         self.tokens = tokens
+        self.precise = precise
         self.constant = 1.0
         self.factors: list[Factor] = []
         self.positions: list[tuple[int, ...]] = []
@@ -264,7 +274,7 @@ class _Term:
         tables = []
         for factor, places in zip(self.factors, self.positions, strict=True):
             own = list(dict.fromkeys(tuple(alpha[i] for i in places) for alpha in wanted))
-            tables.append(averages(factor, own, rtol, budget))
+            tables.append(averages(factor, own, rtol, budget, self.precise))
         for alpha in wanted:
             value, outer = self.constant, abs(self.constant)
             for table, places in zip(tables, self.positions, strict=True):

@@ -17,7 +17,7 @@ Alpha = tuple[int, ...]
 
 _DIGITS = 45
 _TRUSTED = 36
-_LEVELS = (6, 7, 8, 9, 10, 11)
+_LEVELS = (6, 7, 8, 9, 10, 11, 12, 13)
 _MAX_VALUES = 4000
 _MAX_BREAKS = 12
 
