@@ -5,10 +5,15 @@ levels of a rule, times 2 where the differences fall fast and else 3 times the l
 two, plus what rounding can do: the change of the sum under a shift of all points by some units in
 the last place, and the distance of the values in double precision from those of mpmath at sample
 points, times 4. Levels share no nodes, so that each checks the other.
+
+Peaks and steps of one axis are looked for where the arguments of functions are zero or extremal,
+and split at. A peak in two or more coupled tokens, and one on one axis elsewhere, is seen only if
+some level has a node on it: steps are 1/64 on one axis, 1/8 on two, 1/3 on three and 1/2 on four.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -27,6 +32,7 @@ from ssiode.hermite.frames import (
     affine_form,
     choose_frame,
     directions_of,
+    inner_arguments,
     kink_functions,
     singular_functions,
 )
@@ -36,6 +42,10 @@ from ssiode.hermite.precise import PreciseFunction
 _EPS = 2.0**-52
 _FARTHEST = 37.0
 _SAMPLES = 24
+_CENTRAL = 12.0
+_MAX_ARGUMENTS = 12
+_ANYWHERE = (-0.7351, 0.4142, 1.2773)
+_MAX_CANDIDATES = 40
 
 
 @dataclass
@@ -122,10 +132,52 @@ class Factor:
                 breaks.update(roots)
                 if function in singular:
                     self._check_singular(axis, roots, function)
+            breaks.update(self.sharp_points[axis])
             if len(breaks) > MAX_BREAKS:
                 raise InputError("the target has too many kinks or jumps to be integrated")
             rules.append(AxisRule(reach, tuple(sorted(breaks))))
         return rules
+
+    @cached_property
+    def sharp_points(self) -> list[list[float]]:
+        """Centres of steps and peaks too narrow for a grid, by axis.
+
+        They lie where the argument of a function is zero or extremal; those where the factor
+        changes by a tenth of its size within 0.03 are taken.
+        """
+        found: list[list[float]] = [[] for _ in range(self.frame.dimension)]
+        for function in inner_arguments(self.expression)[:_MAX_ARGUMENTS]:
+            axis = self._axis_of(function)
+            if axis is None:
+                continue
+            column = self.frame.matrix[:, axis]
+            candidates = self.roots(function, axis, _CENTRAL, True)
+            if affine_form(function, self.tokens) is None:
+                slope = sympy.Add(
+                    *[
+                        sympy.Float(c) * function.diff(t)
+                        for c, t in zip(column, self.tokens, strict=True)
+                    ]
+                )
+                if slope.free_symbols and not slope.has(sympy.Derivative, sympy.DiracDelta):
+                    candidates += self.roots(slope, axis, _CENTRAL, True)
+            tried = candidates[:_MAX_CANDIDATES]
+            is_sharp = self._are_sharp([*tried, *_ANYWHERE], axis)
+            # A factor that is as steep anywhere oscillates, and needs a fine grid instead.
+            if not all(is_sharp[len(tried) :]):
+                found[axis] += itertools.compress(tried, is_sharp)
+        return found
+
+    def _are_sharp(self, centres: Sequence[float], axis: int) -> list[bool]:
+        distances = 10.0 ** -np.arange(1.5, 9.5, 0.5)
+        steps = np.concatenate([-distances, [0.0], distances[::-1]])
+        base = np.random.default_rng(6).normal(size=(1, 4, self.frame.dimension))
+        points = np.tile(base, (len(centres), len(steps), 1, 1))
+        points[..., axis] = (np.array(centres)[:, None] + steps)[..., None]
+        with np.errstate(all="ignore"):
+            values = self.function(points @ self.frame.matrix.T)[..., 0]
+            rises = np.abs(np.diff(values, axis=1)).max(axis=1)
+            return [not row for row in (rises < 0.1 * np.abs(values).max(axis=(0, 1))).all(axis=1)]
 
     def roots(
         self, function: sympy.Expr, axis: int, reach: float, touching: bool = False

@@ -16,7 +16,9 @@ Alpha = tuple[int, ...]
 
 _TENSOR_AXES = 4
 _SPLIT_AXES = 3
-_FIRST_LEVEL = {1: 2, 2: 2, 3: 0, 4: 0}
+# Three levels at least, so that nothing as wide as the last step is missed.
+_FIRST_LEVEL = {1: 8, 2: 4, 3: 1, 4: 0}
+_FIRST_SPLIT_LEVEL = 4
 _LAST_LEVEL = 20
 _REPLICATES = 16
 # Student's t with 15 degrees of freedom exceeds this with probability 1e-6.
@@ -88,7 +90,9 @@ def _tensor(
     tail = _tail(factor, rules[0].reach, top)
     where = tuple(np.array(betas).T)
     estimates = None
-    for level in range(_FIRST_LEVEL[dimension], _LAST_LEVEL, 2 if dimension == 1 else 1):
+    is_split = any(rule.breaks for rule in rules)
+    first = min(_FIRST_LEVEL[dimension], _FIRST_SPLIT_LEVEL if is_split else _LAST_LEVEL)
+    for level in range(first, _LAST_LEVEL, 2 if dimension == 1 else 1):
         budget -= math.prod(len(rule.nodes(level)[0]) for rule in rules)
         if budget < 0 and len(levels) > 1:
             break

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import sympy
 
-from ssiode.expression.functions import relu
+from ssiode.expression.functions import He, relu
 
 Direction = tuple[sympy.Expr, ...]
 
@@ -171,6 +171,25 @@ def singular_functions(expression: sympy.Expr) -> list[sympy.Expr]:
             # The modulus is zero where its argument is, and only that can change sign.
             base = node.args[0]
             found[base.args[0] if isinstance(base, sympy.Abs) else base] = None
+    return [function for function in found if function.free_symbols]
+
+
+def inner_arguments(expression: sympy.Expr) -> list[sympy.Expr]:
+    """Return the arguments of its functions and the bases it divides by.
+
+    Examples
+    --------
+    >>> x = sympy.Symbol("x", real=True)
+    >>> inner_arguments(sympy.tanh(3 * x) / (1 + x**2))
+    [x**2 + 1, 3*x]
+    """
+    found: dict[sympy.Expr, None] = {}
+    nodes = expression.atoms(sympy.Function, sympy.Pow)
+    for node in sorted(nodes, key=sympy.default_sort_key):
+        if not node.is_Pow:
+            found[node.args[-1] if isinstance(node, He) else node.args[0]] = None
+        elif not (node.exp.is_Integer and node.exp > 0):
+            found[node.exp if node.exp.free_symbols else node.base] = None
     return [function for function in found if function.free_symbols]
 
 

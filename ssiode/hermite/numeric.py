@@ -229,7 +229,10 @@ class _Parts:
             value = math.fsum(entry.value for entry in entries)
             error = math.fsum(entry.error for entry in entries)
             error += 2.0**-53 * abs(value) * (len(entries) > 1)
-            found[alpha] = Estimate(value, error, all(entry.is_zero for entry in entries))
+            is_zero = all(entry.is_zero for entry in entries)
+            # Underflow may have left nothing of a value that is not zero.
+            error = error if is_zero else math.nextafter(error, math.inf)
+            found[alpha] = Estimate(value, error, is_zero)
         return found
 
 

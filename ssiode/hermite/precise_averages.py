@@ -75,6 +75,8 @@ class _OnAxis:
             function = PreciseFunction(expression, self.factor.tokens)
             roots = self.factor.roots(expression, 0, rule.reach, touching=True)
             found += [self._polished(function, root) for root in roots]
+        # Sharp points need no polishing: the factor is smooth there.
+        found += [mp.mpf(point) for point in self.factor.sharp_points[0]]
         found.sort()
         return [x for i, x in enumerate(found) if not i or x - found[i - 1] > mp.mpf(10) ** -30]
 
