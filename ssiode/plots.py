@@ -119,10 +119,22 @@ def plot_agreement(ax: Axes, trajectory: Trajectory, ensemble: Ensemble) -> list
         np.abs(trajectory.v).max(axis=0), np.abs(ensemble.v).max(axis=(0, 1), initial=0.0)
     )
     components = [int(i) for i in np.flatnonzero(largest > 1e-12)] or [len(largest) - 1]
-    artists = plot_ensemble(ax, ensemble, components)
-    artists += plot_trajectory(ax, trajectory, components)
+    simulated = plot_ensemble(ax, ensemble, components)
+    lines = plot_trajectory(ax, trajectory, components)
     ax.set_xlabel(r"$t = \gamma\,\tau/d$")
     ax.set_ylabel("overlaps $e$, $m$")
     ax.margins(x=0)
-    ax.legend(frameon=False, fontsize="small", ncols=1 + (len(components) > 3))
-    return artists
+    names = component_names(len(largest) - 1)
+    # Beside the axes, where it hides nothing: one entry a statistic.
+    ax.legend(
+        list(zip(simulated[1::2], lines, strict=True)),
+        [names[i] for i in components],
+        title="lines: ODE\npoints: SGD mean\nbands: SGD spread",
+        loc="upper left",
+        bbox_to_anchor=(1.0, 1.0),
+        frameon=False,
+        fontsize="small",
+        title_fontsize="small",
+        ncols=1 + len(components) // 10,
+    )
+    return simulated + lines

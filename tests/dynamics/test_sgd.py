@@ -286,7 +286,7 @@ def start(name):
 @pytest.mark.parametrize("name", LAWS)
 def test_one_step_moves_the_overlaps_as_plain_sgd_does(name):
     problem, v0, gamma, batch = start(name)
-    d, replicas = 15, 3000
+    d, replicas = 15, 2000
     ours = run_sgd(
         problem,
         e=v0[:-1],
@@ -313,7 +313,7 @@ def test_one_step_moves_the_overlaps_as_plain_sgd_does(name):
         assert ks_2samp(ours[:, k], theirs[:, k]).pvalue > FALSE_ALARM
     # The step is no small one: the means have moved by many standard errors.
     moved = ours.mean(axis=0) - problem.geometry.coordinates(v0)
-    assert moved @ np.linalg.solve(covariance, moved) > 50
+    assert moved @ np.linalg.solve(covariance, moved) > 40
 
 
 @pytest.mark.parametrize("name", LAWS)

@@ -223,15 +223,15 @@ def test_the_threshold_is_a_quantile_of_students_law_and_at_least_one(replicas, 
 
 def test_fluctuations_fall_like_one_over_the_root_of_d():
     problem = Problem(SQUARES, Attention("trace"), Encoding("opposite"))
-    options = {"e": (0.2, -0.2), "m": 0.3, "gamma": 0.2, "replicas": 200, "records": 10}
+    options = {"e": (0.2, -0.2), "m": 0.3, "gamma": 0.4, "replicas": 200, "records": 10}
     fluctuations = [
         validate(
-            problem, **options, d=d, steps=5 * d, ode_options=TWELVE_NODES
+            problem, **options, d=d, steps=3 * d, ode_options=TWELVE_NODES
         ).expected_fluctuation
-        for d in (60, 240)
+        for d in (50, 200)
     ]
     # A standard deviation of 200 scatters by 5 percent, so the ratio by 7; corrections of order
-    # 1/d are some percent at d = 60.
+    # 1/d are some percent at d = 50.
     assert 1.5 < fluctuations[0] / fluctuations[1] < 2.6
 
 
