@@ -38,8 +38,8 @@ class HermiteTerm:
         The multi-index, one order per token.
     coefficient : str or None
         The exact value as text; None if only numbers are known.
-    value, error : float
-        A float and a bound of its distance from the exact value.
+    value, error : float or None
+        A float and a bound of its distance from the exact value; None with free parameters.
     proof : str
         Why the coefficient is not zero, such as "exact value" or "|value| > error".
     """
@@ -47,8 +47,8 @@ class HermiteTerm:
     output: int
     alpha: tuple[int, ...]
     coefficient: str | None
-    value: float
-    error: float
+    value: float | None
+    error: float | None
     proof: str
 
     @classmethod
@@ -137,7 +137,8 @@ def sie(
         Highest order to look at, >= 1. By default the degree of a polynomial, 40 where
         coefficients have a closed form, and 8 where they are numbers.
     parameters : mapping, optional
-        Values of the free names of the target.
+        Values of free names of the target. Names without a value stay symbolic, in polynomials:
+        the exponent holds for almost all values, and `special_parameters` says where it differs.
 
     Returns
     -------
@@ -157,12 +158,16 @@ def sie(
     'd^2'
     >>> sie("tanh(z1)*abs(z2)").sie
     1
+    >>> [(s["condition"], s["sie"]) for s in sie("z1^4 + b*z1^2").special_parameters]
+    [('b = -6', 4)]
     """
     from ssiode.hermite.sources import coefficient_source
 
     if max_order is not None:
         max_order = whole_number("max_order", max_order, minimum=1)
-    parsed = read_target(target, length, parameters)
+    parsed = _parsed(target, length, parameters)
+    if parsed.parameters:
+        return _parametric(parsed)
     sources = [coefficient_source(output, parsed.tokens) for output in parsed.outputs]
     return _report(parsed, sources, _Search.over(sources, max_order), max_order)
 
@@ -278,6 +283,32 @@ def _report(
         message=_message(search, status, terms),
         undetermined=() if is_proved else tuple(_doubts(sources, search)),
         output_exponents=tuple(_own_exponent(source, max_order) for source in sources),
+    )
+
+
+def _parametric(parsed: ParsedExpression) -> SequenceExponent:
+    """The exponent for almost all values of the parameters, and where it differs."""
+    from ssiode.hermite.parametric import parametric_exponent
+
+    found = parametric_exponent(parsed)
+    scales = None if found.sie is None else SampleComplexity.of(found.sie)
+    return SequenceExponent(
+        sie=found.sie,
+        status=found.status,
+        length=parsed.length,
+        outputs=len(parsed.outputs),
+        leading_terms=tuple(
+            HermiteTerm(output, alpha, str(value), None, None, "exact value")
+            for output, alpha, value in found.leading_terms
+        ),
+        sample_complexity=None if scales is None else scales.samples,
+        learning_rate=None if scales is None else scales.learning_rate,
+        time=None if scales is None else scales.time,
+        even_student=None,
+        lower_bound=found.sie,
+        upper_bound=found.sie,
+        message=found.message,
+        special_parameters=tuple(asdict(special) for special in found.special_parameters),
     )
 
 

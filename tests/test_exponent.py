@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ssiode.cli.output import plain
-from ssiode.errors import InputError
 from ssiode.complexity import SampleComplexity
+from ssiode.errors import InputError
 from ssiode.exponent import sie
 from ssiode.expression import He, token_symbols
 
@@ -137,12 +137,12 @@ def test_targets_as_objects():
     ("target", "part"),
     [
         ("exp(z1^2)", "E"),
-        ("b*z1", "--param b=2"),
+        ("exp(b*z1)", "--param b=2"),
         (["z1, z2", "z1"], "one expression"),
         ([], "empty"),
         (None, "NoneType"),
         (lambda z: z, "function"),
-        (sympy.Symbol("x1") * z1, "x1"),
+        (sympy.exp(sympy.Symbol("x1") * z1), "x1"),
         ("z1 +", "too early"),
     ],
 )
@@ -173,14 +173,14 @@ def test_values_beyond_floats_stay_exact():
     assert term.coefficient == str(math.factorial(100) ** 2 * 10**20)
 
 
-def test_five_hundred_terms_in_half_a_second():
+def test_five_hundred_terms_do_not_hang():
     target = "+".join(
         f"{i}*z{i % 7 + 1}^{i % 3 + 2}*z{i % 5 + 1}*He{i % 4}(z{i % 6 + 1})" for i in range(1, 501)
     )
-    start = time.perf_counter()
+    start = time.process_time()
     sie(target)
-    # About 0.2 s on two shared cores.
-    assert time.perf_counter() - start < 2
+    # A guard against hanging; speed is measured in the benchmarks.
+    assert time.process_time() - start < 20
 
 
 @pytest.mark.parametrize("target", ["sum(z)", "sum(He2(z))", "prod(z)", "sum(z)^2/L", "mean(z^3)"])

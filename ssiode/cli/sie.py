@@ -68,6 +68,9 @@ def _text(result: SequenceExponent) -> str:
         lines.append(f"leading coefficients c_alpha = E[g He_alpha], order {result.sie}:")
         lines += [_line(term, result) for term in result.leading_terms[:_SHOWN_TERMS]]
         lines += _hidden(len(result.leading_terms))
+    for special in result.special_parameters:
+        shown = "constant target" if special["status"] == "constant" else special["status"]
+        lines.append(f"where {special['condition']}: {special['sie'] or shown}")
     if result.undetermined:
         lines.append("proved neither zero nor non-zero:")
         lines += [
@@ -112,6 +115,8 @@ def _where(output: int, alpha: Sequence[int], result: SequenceExponent) -> str:
 
 
 def _line(term: HermiteTerm, result: SequenceExponent) -> str:
+    if term.value is None:
+        return f"  {_where(term.output, term.alpha, result)}: {term.coefficient}"
     if term.coefficient is None:
         exact = f" +- {term.error:.1e}"
     else:

@@ -112,7 +112,7 @@ def test_max_order(ssiode):
         (["z1", "z2"], "z2"),
         (["tahn(z1)"], "did you mean"),
         (["exp(z1^2)"], "E"),
-        (["b*z1"], "--param b=2"),
+        (["exp(b*z1)"], "b"),
         (["b*z1", "--param", "b"], "NAME=VALUE"),
         (["z1", "--param", "b=2"], "does not use it"),
         (["z1", "--lenght", "3"], "did you mean '--length'"),
@@ -178,3 +178,12 @@ def test_the_leading_tensor_on_request(ssiode):
     assert leading["operator_norm"]["exact"] == "2"
     text = ssiode("sie", "z1*z2*z3", "--tensor").out
     assert "orthogonally decomposable: no" in text
+
+
+def test_free_parameters_and_where_the_exponent_jumps(ssiode):
+    data = ssiode("sie", "z1^4 + b*z1^2", "--json").json
+    assert (data["sie"], data["status"]) == (2, "proved")
+    (special,) = data["special_parameters"]
+    assert (special["condition"], special["sie"]) == ("b = -6", 4)
+    assert "where b = -6: 4" in ssiode("sie", "z1^4 + b*z1^2").out
+    assert ssiode("sie", "z1^4 + b*z1^2", "--param", "b=-6", "--json").json["sie"] == 4

@@ -151,11 +151,11 @@ def test_canonical_forms_tell_functions_apart():
     ],
 )
 def test_large_targets_end_soon(text, length):
-    start = time.perf_counter()
+    start = time.process_time()
     symmetry = symmetry_of(text, length)
     symmetry.zero_reason((1,) + (0,) * (length - 1))
     # About 1 s on an idle core; what is too large is given up.
-    assert time.perf_counter() - start < 15
+    assert time.process_time() - start < 60
 
 
 def test_a_spent_budget_proves_nothing():
