@@ -20,6 +20,7 @@ from sympy.polys.rings import PolyElement, PolyRing
 MAX_STEPS = 400_000
 _FACTOR_DEGREE = {1: 40, 2: 16, 3: 12, 4: 10}
 _FACTOR_TERMS = 60
+_FACTOR_DIGITS = 4000
 _SQUARE_TERMS = 200
 _MAX_DIGITS = 4000
 _EXTENSION_DEGREE = 6
@@ -174,7 +175,9 @@ class Ideals:
             most = _EXTENSION_DEGREE
         if max(degrees) == 1:
             return [polynomial.monic()]
-        if max(degrees) > most or len(polynomial) > _FACTOR_TERMS:
+        digits = max(map(_digits, polynomial.values()))
+        is_long = digits * max(degrees) > _FACTOR_DIGITS * (10 if variables == 1 else 1)
+        if max(degrees) > most or len(polynomial) > _FACTOR_TERMS or is_long:
             return self._unsplit(polynomial)
         self._spend(20 * len(polynomial) * max(degrees), polynomial.LC)
         return [factor.monic() for factor, _ in polynomial.factor_list()[1]]

@@ -14,11 +14,12 @@ centre has less than :math:`\cos(nr)` times a known value holds no maximiser, an
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from ssiode.hermite.tensor import SymmetricTensor, indices
+from ssiode.hermite.tensor import SymmetricTensor, indices, multiplicity
 
 SEED = 20_250_602
 _ROUNDING = 2.0**-52
@@ -29,6 +30,9 @@ _PATIENCE = 12
 _WORK = 60_000_000
 _MAX_CELLS = 200_000
 _GAP = 1e-9
+_MAX_MATRIX = 4_000_000
+
+_Sparse = tuple[tuple[int, int], ...]
 
 
 class Extreme(NamedTuple):
@@ -53,6 +57,12 @@ class Form:
         self.indices = np.array([indices(alpha) for alpha in tensor.values]).T
         counts = tensor.multiplicities
         self.weights = np.array([counts[a] * value for a, value in tensor.values.items()])
+        # Terms by the token at each place, for sums over these.
+        orders = [np.argsort(row, kind="stable") for row in self.indices]
+        self._sorted = [
+            (by_token, np.flatnonzero(np.diff(row[by_token], prepend=-1)))
+            for row, by_token in zip(self.indices, orders, strict=True)
+        ]
         frobenius = tensor.frobenius_norm().value
         self.rounding = (self.order + len(self.weights) + 8) * _ROUNDING * frobenius
 
@@ -77,7 +87,9 @@ class Form:
         total = np.zeros((self.length, len(vectors)))
         after = np.broadcast_to(self.weights[:, None] / self.order, factors.shape[1:])
         for place in reversed(range(self.order)):
-            np.add.at(total, self.indices[place], before[place] * after)
+            by_token, first = self._sorted[place]
+            sums = np.add.reduceat((before[place] * after)[by_token], first, axis=0)
+            total[self.indices[place][by_token[first]]] += sums
             after = after * factors[place]
         return total.T
 
@@ -113,6 +125,7 @@ def _climb(form: Form, u: np.ndarray, sign: np.ndarray, steps: int) -> np.ndarra
     """Move unit vectors u uphill on sign * f, in place, and return the values reached."""
     value, shift = sign * form(u), np.zeros(len(u))
     scale, idle = np.linalg.norm(form.weights), 0
+    steps = max(10, min(steps, 5 * _WORK // (form.cost * len(u))))
     for _ in range(steps):
         gradient = sign[:, None] * form.gradient(u)
         following = _unit(gradient + shift[:, None] * u, otherwise=u)
@@ -230,22 +243,30 @@ def unfolding_bound(tensor: SymmetricTensor) -> float:
 
 def _gram(tensor: SymmetricTensor, first: int = 1) -> np.ndarray | None:
     """Return the product of an unfolding with its transpose, None if it is too large."""
-    rows: dict[tuple[int, ...], int] = {}
-    columns: dict[tuple[int, ...], int] = {}
+    rows: dict[_Sparse, int] = {}
+    columns: dict[_Sparse, int] = {}
     if first == 1:
-        rows = {tuple(int(i == j) for i in range(tensor.length)): j for j in range(tensor.length)}
+        rows = {((token, 1),): token for token in range(tensor.length)}
     places, values = [], []
     for alpha, value in tensor.values.items():
-        for part in _parts_of(alpha, first):
-            rest = tuple(a - b for a, b in zip(alpha, part, strict=True))
-            place = rows.setdefault(part, len(rows)), columns.setdefault(rest, len(columns))
-            places.append(place)
-            values.append(value * math.sqrt(_counts(part) * _counts(rest)))
-        if len(places) > _MAX_CELLS or len(rows) * len(columns) > 2_000_000:
+        tokens = [token for token, count in enumerate(alpha) if count]
+        counts = tuple(alpha[token] for token in tokens)
+        for part in _parts_of(counts, first):
+            rest = tuple(a - b for a, b in zip(counts, part, strict=True))
+            row, column = _sparse(tokens, part), _sparse(tokens, rest)
+            places.append(
+                (rows.setdefault(row, len(rows)), columns.setdefault(column, len(columns)))
+            )
+            values.append(value * math.sqrt(multiplicity(part) * multiplicity(rest)))
+        if len(places) > _MAX_CELLS or len(rows) * len(columns) > _MAX_MATRIX:
             return None if first > 1 else np.eye(tensor.length) * tensor.frobenius_norm().value ** 2
     matrix = np.zeros((len(rows), len(columns)))
     matrix[tuple(np.array(places).T)] = values
     return matrix @ matrix.T
+
+
+def _sparse(tokens: Sequence[int], counts: tuple[int, ...]) -> _Sparse:
+    return tuple((token, count) for token, count in zip(tokens, counts, strict=True) if count)
 
 
 def _parts_of(alpha: tuple[int, ...], order: int) -> list[tuple[int, ...]]:
@@ -260,10 +281,6 @@ def _parts_of(alpha: tuple[int, ...], order: int) -> list[tuple[int, ...]]:
             for count in range(max(0, rest - left), min(most, rest) + 1)
         ]
     return [part for part, _ in found]
-
-
-def _counts(alpha: tuple[int, ...]) -> float:
-    return math.factorial(sum(alpha)) / math.prod(map(math.factorial, alpha))
 
 
 def _polished(form: Form, points: np.ndarray, sizes: np.ndarray) -> Extreme:
