@@ -105,7 +105,13 @@ class Problem:
         >>> Problem(Target("z1"), LinearAttention()).replace(gamma=0.1, d=50).sgd.gamma
         0.1
         """
-        run = {f.name for f in dataclasses.fields(SGDSettings)} & set(changes)
+        own, of_run = (
+            {f.name for f in dataclasses.fields(kind)} for kind in (Problem, SGDSettings)
+        )
+        for name in changes:
+            if name not in own | of_run:
+                raise unknown_name("setting", name, own | of_run)
+        run = of_run & set(changes)
         if run:
             settings = {name: changes.pop(name) for name in run}
             changes["sgd"] = dataclasses.replace(changes.get("sgd", self.sgd), **settings)

@@ -27,7 +27,8 @@ class Agreement:
 
     The deviation of a statistic at a time is the replica mean minus the ODE; its fluctuation is
     the standard deviation over replicas, which is of order 1/sqrt(d). ODE and SGD agree if at all
-    times every deviation, less the numerical error of the ODE, is below `threshold` fluctuations.
+    times every deviation, less the numerical error of the ODE but at most half a fluctuation, is
+    below `threshold` fluctuations: an ODE too inexact to be tested does not agree.
     The threshold is 1, or more where so few replicas would exceed 1 by chance more often than the
     false-alarm rate. A replica that diverged, an ODE solve that failed, or no common time make all
     of this not a number, and nothing agrees.
@@ -160,6 +161,7 @@ def compare(
     error = 0.0
     if trajectory.e_error is not None and trajectory.m_error is not None:
         error = np.column_stack([trajectory.e_error, trajectory.m_error])[:n_times]
+        error = np.minimum(error, fluctuation / 2)
     # Statistics that do not fluctuate (the start, a direction without information) round at 1e-15.
     excess = np.maximum(deviation - error - 1e-13, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):

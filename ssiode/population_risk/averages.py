@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _STEP = 1e-5
 # A jump of the gradient is seen by a fraction of about the step of all samples.
 _KINKED_STEP = 1e-3
+# Handing a block to a thread costs as much as some thousand evaluations of the loss.
+_WORTH_THREADS = 8192
 
 
 def finite_labels(problem: Problem, z_star: np.ndarray) -> np.ndarray:
@@ -74,6 +76,11 @@ class NodeSet:
     noise_weights: np.ndarray
     noise_counts: np.ndarray
     blocks: tuple[tuple[int, int], ...]
+
+    @property
+    def size(self) -> int:
+        """Number of evaluations of the loss."""
+        return int(self.noise_counts.sum()) * self.star_weights.shape[1]
 
 
 class Averager:
@@ -138,6 +145,8 @@ class Averager:
             )
             return averages
 
+        if nodes.size < _WORTH_THREADS:
+            return np.array([block_averages(block) for block in nodes.blocks])
         return np.array(map_in_threads(block_averages, nodes.blocks))
 
     def _moments(self, rows: np.ndarray, correction: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ssiode.errors import InputError
+from ssiode.errors import unknown_name
 from ssiode.population_risk.montecarlo import MonteCarloEngine
 from ssiode.population_risk.protocol import RiskEngine, RiskEvaluation, engine_class
 from ssiode.population_risk.quadrature import QuadratureEngine
@@ -51,13 +52,14 @@ def make_engine(
         name = QuadratureEngine.name if suits else MonteCarloEngine.name
         reason = "short and smooth" if suits else f"no quadrature: {objection}"
     kind = engine_class(name)
-    try:
-        if kind is QuadratureEngine and v is not None and not options:
-            engine = QuadratureEngine.converged(problem, v, tolerance)
-        else:
-            engine = kind(problem, **options)
-    except TypeError as error:
-        raise InputError(f"engine {name!r}: {error}") from error
+    allowed = list(inspect.signature(kind).parameters)[1:]
+    for option in options:
+        if option not in allowed:
+            raise unknown_name(f"option of engine {name!r}", option, allowed)
+    if kind is QuadratureEngine and v is not None and not options:
+        engine = QuadratureEngine.converged(problem, v, tolerance)
+    else:
+        engine = kind(problem, **options)
     engine.reason = reason
     return engine
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import sympy
+
 from ssiode.derivations import find_derivations, report
 from ssiode.derivations.__main__ import main
 from ssiode.derivations.report import Control, Derivation, Measurement, Proof, Step
