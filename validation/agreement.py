@@ -45,8 +45,8 @@ class Agreement:
         Largest deviation, less the ODE's error, in units of the fluctuation at the same time.
     threshold, false_alarm_rate : float
         See above.
-    agrees : bool
-        deviation_ratio <= threshold.
+    agrees : bool or None
+        deviation_ratio <= threshold; None after an interruption, which leaves no verdict.
     """
 
     trajectory: Trajectory
@@ -58,8 +58,10 @@ class Agreement:
     false_alarm_rate: float
 
     @property
-    def agrees(self) -> bool:
-        """Whether the ODE lies within the fluctuations of SGD at all times."""
+    def agrees(self) -> bool | None:
+        """Whether the ODE lies within the fluctuations of SGD at all times; None if cut short."""
+        if "interrupted" in (self.trajectory.status, self.ensemble.status):
+            return None
         return self.deviation_ratio <= self.threshold
 
     def as_dict(self) -> dict[str, Any]:
@@ -77,11 +79,13 @@ class Agreement:
         ax = figure.subplots()
         plot_agreement(ax, self.trajectory, self.ensemble)
         sgd = self.ensemble.problem.sgd
-        verdict = "agrees with" if self.agrees else "DISAGREES with"
-        ax.set_title(
-            f"ODE {verdict} SGD: $d={sgd.d}$, $\\gamma={sgd.gamma:g}$, {sgd.replicas} replicas",
-            fontsize="medium",
-        )
+        verdicts = {
+            True: "ODE agrees with SGD",
+            False: "ODE DISAGREES with SGD",
+            None: "no verdict",
+        }
+        settings = f"$d={sgd.d}$, $\\gamma={sgd.gamma:g}$, {sgd.replicas} replicas"
+        ax.set_title(f"{verdicts[self.agrees]}: {settings}", fontsize="medium")
         return figure
 
 

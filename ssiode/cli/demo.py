@@ -57,3 +57,5 @@ def command(figure: str, as_json: bool) -> None:
     )
     data = result.as_dict() | {"sie": exponent.as_dict(), "figure": figure, "seconds": seconds}
     emit(data, as_json, text)
+    if result.agrees is None:
+        raise KeyboardInterrupt

@@ -65,14 +65,14 @@ def agreement_table(result: Agreement) -> str:
             for cell in (trajectory.v[row, i], states[:, i].mean(), states[:, i].std(ddof=1))
         ]
         rows.append([trajectory.t[row], *cells])
-    verdict = "agree" if result.agrees else "DISAGREE"
+    verdicts = {True: "ODE and SGD agree", False: "ODE and SGD DISAGREE", None: "no verdict"}
     return "\n".join(
         [
             _table(header, rows),
             f"largest deviation {result.max_deviation:.4g}, expected fluctuation "
-            f"{result.expected_fluctuation:.4g}; at worst {result.deviation_ratio:.3g} "
-            f"fluctuations, allowed {result.threshold:.3g}",
-            f"ODE and SGD {verdict} (false-alarm rate <= {result.false_alarm_rate:g}; "
+            f"{result.expected_fluctuation:.4g} (standard deviation of a replica); at the worst "
+            f"time {result.deviation_ratio:.3g} fluctuations, allowed {result.threshold:.3g}",
+            f"{verdicts[result.agrees]} (false-alarm rate <= {result.false_alarm_rate:g}; "
             f"seed {ensemble.seed})",
             *(
                 f"{part.status}: {part.message}"

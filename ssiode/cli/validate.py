@@ -48,5 +48,5 @@ def command(
     if figure is not None:
         save_figure(result.figure(), figure)
     emit(result.as_dict() | {"figure": figure}, as_json, agreement_table(result))
-    if "interrupted" in (result.ensemble.status, result.trajectory.status):
+    if result.agrees is None:
         raise KeyboardInterrupt

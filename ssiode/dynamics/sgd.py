@@ -138,6 +138,7 @@ class _Run:
     fresh_samples: int
     steps_done: int = 0
     stepping_seconds: float = 0.0
+    _latest: np.ndarray | None = None
 
     @classmethod
     def start(cls, problem: Problem, fresh_samples: int, threshold: float) -> _Run:
@@ -194,17 +195,23 @@ class _Run:
             except KeyboardInterrupt:
                 status = "interrupted"
         kept = min(len(states), len(losses))
+        states, losses, steps = states[:kept], losses[:kept], steps[:kept]
+        if self._latest is not None and (not kept or steps[-1] < self.steps_done):
+            # The last chunk before an interruption is kept too, without a loss.
+            states.append(self._latest)
+            losses.append(np.full(sgd.replicas, np.nan))
+            steps, kept = np.append(steps, self.steps_done), kept + 1
         if status == "finished" and not self.alive.all():
             status = "diverged"
         shape = (kept, sgd.replicas, self.problem.length + 1)
-        v = np.array(states[:kept]).reshape(shape).transpose(1, 0, 2)
+        v = np.array(states).reshape(shape).transpose(1, 0, 2)
         return Ensemble(
             problem=self.problem,
             seed=sgd.seed,
-            steps=steps[:kept],
+            steps=steps,
             e=v[..., :-1],
             m=v[..., -1],
-            loss=np.array(losses[:kept]).reshape(kept, sgd.replicas).T,
+            loss=np.array(losses).reshape(kept, sgd.replicas).T,
             recovery_steps=self.recovery_steps[:, 0].copy(),
             semantic_recovery_steps=self.recovery_steps[:, 1].copy(),
             threshold=self.threshold,
@@ -240,6 +247,7 @@ class _Run:
             if self.steps_done:
                 self.stepping_seconds += sum(seconds)
             self.steps_done += chunk
+            self._latest = self.overlaps()
             bar.update(chunk)
 
     def _chunk_steps(self) -> int:

@@ -36,7 +36,8 @@ def make_engine(
     tolerance : float
         Error, relative to the risk, that the order of the quadrature is chosen for.
     **options
-        Arguments of the engine, such as `order` or `samples` and `seed`.
+        Arguments of the engine, such as `order` or `samples` and `seed`; the seed is by default
+        that of the problem.
 
     Raises
     ------
@@ -52,6 +53,8 @@ def make_engine(
         name = QuadratureEngine.name if suits else MonteCarloEngine.name
         reason = "short and smooth" if suits else f"no quadrature: {objection}"
     kind = engine_class(name)
+    if kind is MonteCarloEngine:
+        options.setdefault("seed", problem.sgd.seed)
     allowed = list(inspect.signature(kind).parameters)[1:]
     for option in options:
         if option not in allowed:

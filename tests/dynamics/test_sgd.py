@@ -361,16 +361,17 @@ def test_a_wrong_noise_or_batch_is_noticed():
 
 
 def test_overlaps_are_those_of_the_weights(monkeypatch):
-    kept = []
+    kept = {}
 
     class Spy(sgd._Run):
         def overlaps(self):
-            kept.append((self.weights.copy(), self.constants))
+            kept[self.steps_done] = (self.weights.copy(), self.constants)
             return super().overlaps()
 
     monkeypatch.setattr(sgd, "_Run", Spy)
     run = run_sgd(CORRELATED, e=(0.1, 0.3), m=0.3, gamma=0.5, d=30, steps=60, replicas=3, records=4)
-    for record, (weights, constants) in enumerate(kept[-5:]):
+    for record, step in enumerate(run.steps):
+        weights, constants = kept[int(step)]
         teacher, directions, coordinates = constants[:3]
         rows = coordinates @ directions
         np.testing.assert_allclose(rows @ rows.T, CORRELATED.geometry.metric, atol=1e-13)
@@ -502,9 +503,13 @@ def test_ctrl_c_keeps_the_records(monkeypatch, before):
     run = run_sgd(ATTENTION, m=0.2, d=20, steps=100, replicas=3, records=10)
     assert run.status == "interrupted"
     assert "of 100 steps" in run.message
-    assert len(run.steps) == before
-    assert run.e.shape == (3, before, 2)
-    assert run.m.shape == run.loss.shape == (3, before)
+    # Of the record that was interrupted the overlaps are kept, and the loss is missing.
+    kept = before + (before > 0)
+    assert run.steps.tolist() == list(range(0, 10 * kept, 10))
+    assert run.e.shape == (3, kept, 2)
+    assert run.m.shape == run.loss.shape == (3, kept)
+    assert np.isfinite(run.m).all()
+    assert np.isnan(run.loss[:, before:]).all()
     assert run.as_dict()["status"] == "interrupted"
 
 
