@@ -89,6 +89,9 @@ def build_problem(path: str | None, param: tuple[str, ...], flags: dict[str, Any
     from ssiode.problem import Problem, load_rows, read_tables
 
     tables = read_tables(path) if path is not None else {}
+    for name, table in tables.items():
+        if not isinstance(table, dict):
+            raise InputError(f"[{name[:40]}] in the problem file must be a table of keys")
     given = {name: flags.pop(_variable(name)) for name in _FLAGS}
     target = given["--target"]
     if target is not None:

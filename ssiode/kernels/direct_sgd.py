@@ -206,7 +206,8 @@ def advance_replica(
         norm = sqrt(dot_product(weights, weights))
         if not isfinite(norm) or norm == 0.0:
             return False
-        add_multiple(1.0 / norm - 1.0, weights, weights)
+        for i in range(weights.shape[0]):
+            weights[i] /= norm
         write_overlaps(weights, directions, coordinates, overlaps)
         if recovery_steps[0] < 0 and dot_product(overlaps, overlaps) >= threshold * threshold:
             recovery_steps[0] = steps_done + step + 1
