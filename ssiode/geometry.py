@@ -144,6 +144,8 @@ class Geometry:
 
     def check_feasible(self, v: np.ndarray) -> None:
         """Raise `InputError` if no student weights have the overlaps v = (e, m)."""
+        if np.abs(v).max() > 1e100:  # its square would overflow below
+            raise InputError(f"(e, m) = {_shown(v)} is infeasible: an overlap is far beyond 1")
         if self.outside_range(v) > _FEASIBILITY_TOLERANCE * max(1.0, np.linalg.norm(v)):
             nearest = self.basis @ np.linalg.lstsq(self.basis, v)[0]
             raise InputError(
