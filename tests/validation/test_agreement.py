@@ -288,19 +288,19 @@ def test_a_lost_replica_agrees_with_nothing():
 
 def test_an_ensemble_without_records_agrees_with_nothing():
     result = compare(zeros(), ensemble(records=0, status="interrupted"))
-    assert not result.agrees
-    assert result.as_dict()["agrees"] is False
+    assert result.as_dict()["agrees"] is None
+    assert np.isnan(result.deviation_ratio)
 
 
 def test_the_times_both_have_reached_are_compared():
-    # An interruption is no disagreement.
+    # An interruption leaves no verdict, and what both have reached is compared.
     m = 5.0 + ensemble().m
     m[:, :2] -= 5.0
     m[:, 0] = 0.0
     several = ensemble(e=np.zeros((4, 3, 2)), m=m)
     short = zeros(2, t=several.t[:2], status="interrupted", risk=np.zeros(2))
     result = compare(short, several)
-    assert result.agrees
+    assert result.agrees is None
     assert result.max_deviation == pytest.approx(abs(m[:, 1].mean()))
 
 
