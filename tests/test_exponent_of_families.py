@@ -114,13 +114,21 @@ def test_constants_have_no_exponent(target):
     assert "constant" in found.message
 
 
-def test_what_is_not_proved_is_not_guessed():
-    # Its first coefficient is about 1e-14: zero or not, numbers cannot tell, and it is said.
+def test_a_small_coefficient_beyond_its_error_is_proved():
+    # E[tanh(z) z] = 0.6057055096..., so the first coefficient is about -1e-7 and not zero.
     found = ssiode.sie("tanh(z1)*(1 + tanh(z2)) - 0.605705609609*z1")
-    assert found.status in ("proved", "undetermined")
-    assert found.sie == 1 or found.undetermined
-    doubtful = ssiode.sie("tanh(z1 + z2^3) - tanh(z1 + z2^3)*1")
-    assert doubtful.status == "constant"
+    assert (found.sie, found.status) == (1, "proved")
+    assert found.leading_terms[0].value == pytest.approx(-1e-7, rel=1e-2)
+
+
+def test_what_is_not_proved_is_not_guessed():
+    # The first coefficient is about 1e-18, below the rounding of its average: neither zero nor not.
+    found = ssiode.sie("tanh(z1*z2 + 1e-18*z1)")
+    assert (found.sie, found.status) == (None, "undetermined")
+    assert (found.lower_bound, found.upper_bound) == (1, 2)
+    (doubt,) = found.undetermined
+    assert doubt["alpha"] == (1, 0)
+    assert 0 < doubt["bound"] < 1e-12
 
 
 def test_the_positional_semantic_target():
