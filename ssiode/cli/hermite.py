@@ -8,6 +8,7 @@ import click
 
 from ssiode.cli.expression_command import ExpressionCommand
 from ssiode.cli.output import emit, json_option
+from ssiode.cli.quick_import import import_sympy
 
 if TYPE_CHECKING:
     from ssiode.hermite.expansion import Expansion
@@ -35,6 +36,7 @@ def command(
     The table holds c_alpha = E[g He_alpha], so that g = sum_alpha c_alpha / alpha! He_alpha, and
     the L2 norm of what the expansion leaves out.
     """
+    import_sympy()
     from ssiode.cli.problem_options import parse_parameters
     from ssiode.hermite.expansion import hermite_coefficients
 

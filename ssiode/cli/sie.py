@@ -8,6 +8,7 @@ import click
 
 from ssiode.cli.expression_command import ExpressionCommand
 from ssiode.cli.output import emit, json_option
+from ssiode.cli.quick_import import import_sympy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,6 +41,7 @@ def command(
     EXPR is an expression in z1, z2, ..., such as "He1(z1)*He4(z2) + He2(z3)*He2(z4)", or a list of
     outputs "[z1, z1*z2]"; sum, mean and prod run over all tokens z, as in "sum(z)/sqrt(L)".
     """
+    import_sympy()
     from ssiode.cli.problem_options import parse_parameters
     from ssiode.exponent import sie
 
