@@ -49,11 +49,14 @@ def accumulate_averages(
     n_outputs = labels.shape[2]
     z = np.empty(length)
     gradient = np.empty(length)
+    # Summed group by group: the rounding error of a sum grows with the number of its terms.
+    sums = np.empty(length + 5)
     label = np.empty(n_outputs)
     outputs = np.empty(n_outputs)
     cotangent = np.empty(n_outputs)
     for group in range(first, last):
         noise_group = group % noise.shape[0]
+        sums[:] = 0.0
         for i in range(z_star.shape[1]):
             for a in range(n_outputs):
                 label[a] = labels[group, i, a]
@@ -73,11 +76,11 @@ def accumulate_averages(
                     along_teacher += gradient[token] * z_star[group, i, token]
                     along_noise += gradient[token] * noise[noise_group, j, token]
                     square += gradient[token] * gradient[token]
-                    averages[1 + token] += weight * gradient[token]
-                averages[0] += weight * loss
-                averages[length + 1] += weight * along_teacher
-                averages[length + 2] += weight * along_noise
-                averages[length + 3] += weight * square
+                    sums[1 + token] += weight * gradient[token]
+                sums[0] += weight * loss
+                sums[length + 1] += weight * along_teacher
+                sums[length + 2] += weight * along_noise
+                sums[length + 3] += weight * square
                 if with_jacobian:
                     square = 0.0
                     for a in range(n_outputs):
@@ -86,4 +89,48 @@ def accumulate_averages(
                         student_backward(z, parameters, workspace, cotangent, gradient)
                         for token in range(length):
                             square += gradient[token] * gradient[token]
-                    averages[length + 4] += weight * square
+                    sums[length + 4] += weight * square
+        for i in range(length + 5):
+            averages[i] += sums[i]
+
+
+@njit(error_model="numpy", nogil=True, cache=True)
+def accumulate_groups(
+    first: int,
+    last: int,
+    z_star: np.ndarray,
+    labels: np.ndarray,
+    star_weights: np.ndarray,
+    noise: np.ndarray,
+    noise_weights: np.ndarray,
+    noise_counts: np.ndarray,
+    offset: np.ndarray,
+    semantic_overlap: float,
+    orthogonal_overlap: float,
+    parameters: np.ndarray,
+    workspace: np.ndarray,
+    with_jacobian: bool,
+    rows: np.ndarray,
+) -> None:
+    """Add the averages over each group apart to its row of `rows`, shape (last - first, L + 5).
+
+    The other parameters are those of :func:`accumulate_averages`.
+    """
+    for group in range(first, last):
+        accumulate_averages(
+            group,
+            group + 1,
+            z_star,
+            labels,
+            star_weights,
+            noise,
+            noise_weights,
+            noise_counts,
+            offset,
+            semantic_overlap,
+            orthogonal_overlap,
+            parameters,
+            workspace,
+            with_jacobian,
+            rows[group - first],
+        )

@@ -15,6 +15,7 @@ symmetric in :math:`\xi` it is a central difference of the gradient, taken over 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 _STEP = 1e-5
 # A jump of the gradient is seen by a fraction of about the step of all samples.
 _KINKED_STEP = 1e-3
+# Sums keep this relative error, and this of the absolute values of their terms.
+_ROUNDING = 3e-14
+_SUM_ROUNDING = 2e-16
 # Handing a block to a thread costs as much as some thousand evaluations of the loss.
 _WORTH_THREADS = 8192
 
@@ -51,6 +55,21 @@ def finite_labels(problem: Problem, z_star: np.ndarray) -> np.ndarray:
             f"the target is not finite at z = ({where}); it must be finite at all real fields"
         )
     return labels
+
+
+def semantic_overlap(v: np.ndarray) -> float:
+    """The m of a state, in [-1, 1]."""
+    return float(np.clip(v[-1], -1.0, 1.0))
+
+
+def orthogonal_overlap(v: np.ndarray) -> float:
+    """The s = sqrt(1 - m^2) of a state, without cancellation.
+
+    >>> orthogonal_overlap(np.array([0.0, 1.0 - 2.0**-52])) == 2.0**-25.5 * np.sqrt(1 - 2.0**-53)
+    True
+    """
+    m = semantic_overlap(v)
+    return float(np.sqrt((1.0 - m) * (1.0 + m)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,26 +108,54 @@ class Averager:
     def __init__(self, problem: Problem) -> None:
         student, length = problem.student, problem.length
         pieces = [*student.kernel_pieces(), problem.loss.kernel_piece(), piece("expectation")]
-        self._accumulate = link(pieces).accumulate_averages
+        kernel = link(pieces)
+        self._accumulate, self._accumulate_groups = (
+            kernel.accumulate_averages,
+            kernel.accumulate_groups,
+        )
         self._parameters = student.parameters(length)
         self._workspace_size = student.workspace_size(length)
         self._problem = problem
         self._step = _STEP if problem.is_smooth else _KINKED_STEP
         self._noise_is_apart = problem.label_noise > 0 and problem.loss.noise_is_additive
 
+    @property
+    def units(self) -> np.ndarray:
+        """What R, its gradient and V are to be multiplied by: the scale of the loss."""
+        scale = self._problem.loss.scale
+        with np.errstate(over="ignore"):
+            return np.append(np.full(self._problem.length + 2, scale), np.square(scale))
+
     def __call__(self, nodes: NodeSet, v: np.ndarray) -> np.ndarray:
-        """Rows (R, dR/de_1, ..., dR/de_L, dR/dm, V), one for each block of the nodes."""
-        m = float(np.clip(v[-1], -1.0, 1.0))
-        s = float(np.sqrt(1.0 - m * m))
-        rows = self._averages(nodes, v, m, s)
-        along_noise = self._problem.length + 2
-        if s >= self._step:
-            quotient = rows[:, along_noise] / s
-        else:
-            apart = self._averages(nodes, v, m, self._step)
-            quotient = apart[:, along_noise] / self._step
+        """Rows (R, dR/de_1, ..., dR/de_L, dR/dm, V), one for each block, at loss scale 1."""
         weights = np.array([nodes.star_weights[slice(*block)].sum() for block in nodes.blocks])
-        return self._moments(rows, m * quotient, weights)
+
+        def averages(s: float) -> np.ndarray:
+            return self._averages(nodes, v, s)
+
+        return self._moments(averages, v, weights)
+
+    def by_group(self, nodes: NodeSet, v: np.ndarray, block: tuple[int, int]) -> np.ndarray:
+        """The same rows, one for each group of one block; their sum is the row of the block."""
+
+        def averages(s: float) -> np.ndarray:
+            return self._block_averages(nodes, v, s, block, by_group=True)
+
+        return self._moments(averages, v, nodes.star_weights[slice(*block)].sum(axis=-1))
+
+    def rounding(self, moments: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Rounding errors of (R, dR/de, dR/dm, V), each on its own scale.
+
+        The terms of dR/de_l have the absolute sum E |g_l| <= sqrt(V), those of dR/dm by
+        Cauchy-Schwarz sqrt(L V) (1 + |m| / s); what vanishes by symmetry keeps an error of their
+        last digit only.
+        """
+        error = _ROUNDING * np.abs(moments)
+        size = np.sqrt(max(moments[-1], 0.0))
+        error[1:-2] += _SUM_ROUNDING * size
+        slope = abs(v[-1]) / max(orthogonal_overlap(v), _STEP)
+        error[-2] += _SUM_ROUNDING * np.sqrt(self._problem.length) * size * (1.0 + slope)
+        return error
 
     def neighbour_of_pole(self, v: np.ndarray) -> np.ndarray | None:
         """State near v where dR/dm is a difference over twice the step, or None off |m| = 1.
@@ -116,50 +163,65 @@ class Averager:
         The two values of dR/dm differ by its error; where it diverges at |m| = 1, as for a loss
         with a kink at a perfect match, the difference is as large as the value.
         """
-        if 1.0 - v[-1] ** 2 >= self._step**2:
+        if orthogonal_overlap(v) >= self._step:
             return None
         inside = np.sqrt(1.0 - 4.0 * self._step**2)
         return np.append(v[:-1], np.copysign(inside, v[-1]))
 
-    def _averages(self, nodes: NodeSet, v: np.ndarray, m: float, s: float) -> np.ndarray:
-        """The averages of the kernel at x = m z* + s xi, one row for each block."""
-        offset = v[:-1] + self._problem.geometry.injected
+    def _block_averages(
+        self,
+        nodes: NodeSet,
+        v: np.ndarray,
+        s: float,
+        block: tuple[int, int],
+        by_group: bool = False,
+    ) -> np.ndarray:
+        """The averages of the kernel at x = m z* + s xi over one block, or over its groups."""
+        width = self._problem.length + 5
+        averages = np.zeros((block[1] - block[0], width) if by_group else width)
+        accumulate = self._accumulate_groups if by_group else self._accumulate
+        accumulate(
+            *block,
+            nodes.z_star,
+            nodes.labels,
+            nodes.star_weights,
+            nodes.noise,
+            nodes.noise_weights,
+            nodes.noise_counts,
+            v[:-1] + self._problem.geometry.injected,
+            semantic_overlap(v),
+            s,
+            self._parameters,
+            np.empty(self._workspace_size),
+            self._noise_is_apart,
+            averages,
+        )
+        return averages
+
+    def _averages(self, nodes: NodeSet, v: np.ndarray, s: float) -> np.ndarray:
+        """The averages of the kernel, one row for each block."""
 
         def block_averages(block: tuple[int, int]) -> np.ndarray:
-            averages = np.zeros(self._problem.length + 5)
-            self._accumulate(
-                *block,
-                nodes.z_star,
-                nodes.labels,
-                nodes.star_weights,
-                nodes.noise,
-                nodes.noise_weights,
-                nodes.noise_counts,
-                offset,
-                m,
-                s,
-                self._parameters,
-                np.empty(self._workspace_size),
-                self._noise_is_apart,
-                averages,
-            )
-            return averages
+            return self._block_averages(nodes, v, s, block)
 
         if nodes.size < _WORTH_THREADS:
             return np.array([block_averages(block) for block in nodes.blocks])
         return np.array(map_in_threads(block_averages, nodes.blocks))
 
-    def _moments(self, rows: np.ndarray, correction: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def _moments(
+        self, averages: Callable[[float], np.ndarray], v: np.ndarray, weights: np.ndarray
+    ) -> np.ndarray:
         problem, length = self._problem, self._problem.length
+        s = orthogonal_overlap(v)
+        rows = averages(s)
+        step = max(s, self._step)
+        quotient = (rows if s >= self._step else averages(step))[:, length + 2] / step
         moments = np.empty((len(rows), length + 3))
         moments[:, : length + 1] = rows[:, : length + 1]
-        moments[:, length + 1] = rows[:, length + 1] - correction
+        moments[:, length + 1] = rows[:, length + 1] - semantic_overlap(v) * quotient
         moments[:, length + 2] = rows[:, length + 3]
         if self._noise_is_apart:
             # y = g + noise adds Delta per output to E |y - f|^2 and 4 Delta E |grad f|^2 to V.
             moments[:, 0] += problem.label_noise * problem.target.n_outputs * weights
             moments[:, length + 2] += 4 * problem.label_noise * rows[:, length + 4]
-        with np.errstate(over="ignore", invalid="ignore"):
-            moments[:, : length + 2] *= problem.loss.scale
-            moments[:, length + 2] *= np.square(problem.loss.scale)
         return moments

@@ -81,33 +81,28 @@ class MonteCarloEngine(RiskEngine):
         moments = self._average(self._nodes, v)
         mean = moments.mean(axis=0)
         error = moments.std(axis=0, ddof=1) / np.sqrt(self.blocks)
+        error += self._average.rounding(mean, v)
         if (neighbour := self._average.neighbour_of_pole(v)) is not None:
             error[-2] += abs(mean[-2] - self._average(self._nodes, neighbour)[:, -2].mean())
-        return RiskEvaluation(
-            value=float(mean[0]),
-            value_error=float(error[0]),
-            gradient=mean[1:-1],
-            gradient_error=error[1:-1],
-            second_moment=float(mean[-1]),
-            second_moment_error=float(error[-1]),
-            engine=self.name,
-            reason=self.description,
-        )
+        return RiskEvaluation.of(mean, error, self._average.units, self.name, self.description)
 
     def gradient_and_second_moment(self, v: np.ndarray) -> tuple[np.ndarray, float]:
         """See :meth:`RiskEngine.gradient_and_second_moment`."""
-        mean = self._average(self._nodes, v).mean(axis=0)
+        mean = self._mean(v)
         return mean[1:-1], float(mean[-1])
 
     def risk(self, v: np.ndarray) -> float:
         """See :meth:`RiskEngine.risk`."""
-        return float(self._average(self._nodes, v)[:, 0].mean())
+        return float(self._mean(v)[0])
 
     def companion(self) -> MonteCarloEngine:
         """Return the same engine with other samples."""
         return MonteCarloEngine(
             self.problem, self.samples, self.seed + 1, self.sampling, self.blocks
         )
+
+    def _mean(self, v: np.ndarray) -> np.ndarray:
+        return self._average(self._nodes, v).mean(axis=0) * self._average.units
 
     def _node_set(self) -> NodeSet:
         problem, length = self.problem, self.problem.length

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -21,7 +21,7 @@ class RiskEvaluation:
     Attributes
     ----------
     value, value_error : float
-        R(e, m) = E l and an estimate of its error.
+        R(e, m) = E l and an estimate of its error, infinite where nothing is known.
     gradient, gradient_error : arrays of shape (L + 1,)
         (dR/de_1, ..., dR/de_L, dR/dm).
     second_moment, second_moment_error : float
@@ -38,6 +38,24 @@ class RiskEvaluation:
     second_moment_error: float
     engine: str
     reason: str
+
+    @classmethod
+    def of(
+        cls, moments: np.ndarray, errors: np.ndarray, units: np.ndarray, engine: str, reason: str
+    ) -> Self:
+        """From (R, dR/de, dR/dm, V) and their errors, each to be multiplied by its unit."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            moments, errors = moments * units, errors * units
+        return cls(
+            value=float(moments[0]),
+            value_error=float(errors[0]),
+            gradient=moments[1:-1],
+            gradient_error=errors[1:-1],
+            second_moment=float(moments[-1]),
+            second_moment_error=float(errors[-1]),
+            engine=engine,
+            reason=reason,
+        )
 
     def __post_init__(self) -> None:
         if not np.all(np.isfinite([self.value, *self.gradient, self.second_moment])):

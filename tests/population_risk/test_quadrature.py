@@ -10,7 +10,7 @@ import pytest
 from numpy.polynomial.legendre import leggauss
 
 from ssiode.encoding import Encoding
-from ssiode.loss import FrobeniusLoss
+from ssiode.loss import FrobeniusLoss, SquaredLoss
 from ssiode.population_risk import QuadratureEngine, make_engine, risk
 from ssiode.problem import Problem
 from ssiode.student import Attention, LinearAttention, TiedNetwork
@@ -176,6 +176,61 @@ def test_stated_errors_bound_the_truth_with_kinks(target, activation, g, f, kink
             # The reference is accurate to about 1e-8.
             assert abs(result.value - exact) <= result.value_error + 1e-6
             assert result.value_error < 2.0
+
+
+@pytest.mark.parametrize("m", [0.0, 0.9, 0.99, 0.999, 0.9999, 1 - 1e-6, 1.0, -1.0])
+def test_stated_errors_bound_the_truth_with_kinks_between_the_nodes(m):
+    # y = a + z*, f = relu(x + c): with P = Phi(c), p = phi(c), E f = c P + p,
+    # E f^2 = (c^2 + 1) P + c p and E z* f = m P. All of dR/dm = -2 P comes near |m| = 1 from the
+    # kink for a part of size a, which lies between the nodes.
+    for a, c in ((5.0, 0.3), (5.0, -0.7), (0.0, 1.1)):
+        P = (1 + math.erf(c / math.sqrt(2))) / 2
+        p = math.exp(-c * c / 2) / math.sqrt(2 * math.pi)
+        value = a * a + 1 - 2 * a * (c * P + p) - 2 * m * P + (c * c + 1) * P + c * p
+        exact = [value, 2 * (c - a) * P + 2 * (1 - m) * p, -2 * P]
+        problem = Problem(Target(f"{a} + z1"), TiedNetwork("relu"), Encoding(injected=(c,)))
+        for order in (10, 17, 24, 36, 54, 120):
+            result = QuadratureEngine(problem, order).evaluate(np.array([0.0, m]))
+            assert np.all(np.abs(moments(result)[:3] - exact) <= errors(result)[:3])
+            assert result.value_error < 5.0
+
+
+@pytest.mark.parametrize("m", [0.0, 0.9, 1 - 1e-6, 1.0])
+def test_stated_errors_bound_the_truth_with_a_kink_of_the_loss(m):
+    # y = a + z*, f = z: l = |a + u| with u of variance q^2 = 2 - 2 m, so with t = a / q
+    # R = q (2 phi(t) + t erf(t / sqrt(2))) and dR/dm = -2 phi(t) / q.
+    problem = Problem(Target("0.3 + z1"), TiedNetwork("identity"), loss=FrobeniusLoss())
+    for order in (10, 17, 24, 36, 54):
+        result = QuadratureEngine(problem, order).evaluate(np.array([0.0, m]))
+        q = math.sqrt(2 - 2 * m)
+        value, slope = 0.3, 0.0
+        if q > 0:
+            density = math.exp(-((0.3 / q) ** 2) / 2) / math.sqrt(2 * math.pi)
+            value = 2 * q * density + 0.3 * math.erf(0.3 / q / math.sqrt(2))
+            slope = -2 * density / q
+        assert abs(result.value - value) <= result.value_error
+        assert abs(result.gradient[-1] - slope) <= result.gradient_error[-1]
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e12])
+def test_the_order_does_not_depend_on_the_scale_of_the_loss(scale):
+    problem = Problem(Target("He2(z1) + z2"), TiedNetwork("tanh"), Encoding("orthonormal"))
+    v = problem.geometry.state((0.3, 0.2), 0.5)
+    scaled = problem.replace(loss=SquaredLoss(scale))
+    one, other = (make_engine(p, v=v, tolerance=1e-8) for p in (problem, scaled))
+    assert other.order == one.order > 14
+
+
+@pytest.mark.parametrize("degree", [6, 8])
+def test_errors_of_matched_hermite_networks_are_small(degree):
+    # R = 2 n! (1 - m^n), dR/dm = -2 n n! m^(n - 1); V is about (n!)^3.
+    problem = Problem(Target(f"He{degree}(z1)"), TiedNetwork(f"He{degree}"))
+    factorial = math.factorial(degree)
+    for m in (0.0, 0.3, 0.7):
+        result = risk(problem, m=m)
+        value, slope = 2 * factorial * (1 - m**degree), -2 * degree * factorial * m ** (degree - 1)
+        assert abs(result.value - value) <= result.value_error <= 1e-12 * value
+        assert abs(result.gradient[-1] - slope) <= result.gradient_error[-1]
 
 
 def test_a_flat_start_does_not_need_the_highest_order():
