@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ssiode.dynamics import run_sgd, solve_ode
+from ssiode.dynamics.ode import ENGINE_TOLERANCE
 from ssiode.errors import InputError
+from ssiode.population_risk import RiskEngine, make_engine
 from ssiode.results import spread
+from ssiode.validation.step_error import step_error
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,6 +23,11 @@ if TYPE_CHECKING:
 
 FALSE_ALARM_RATE = 1e-3
 _FEWEST_REPLICAS = 4
+# Overlaps live in [-1, 1]: a mean of replicas that lie this far apart describes none of them.
+_WIDEST_SPREAD = 0.25
+# Statistics that do not fluctuate (a direction without information) round at 1e-15.
+_ROUNDING = 1e-13
+_TITLES = {True: "ODE agrees with SGD", False: "ODE DISAGREES with SGD", None: "no verdict"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,48 +35,108 @@ class Agreement:
     """Comparison of the ODE with an SGD ensemble from the same initial overlaps.
 
     The deviation of a statistic at a time is the replica mean minus the ODE; its fluctuation is
-    the standard deviation over replicas, which is of order 1/sqrt(d). ODE and SGD agree if at all
-    times every deviation, less the numerical error of the ODE but at most half a fluctuation, is
-    below `threshold` fluctuations: an ODE too inexact to be tested does not agree.
-    The threshold is 1, or more where so few replicas would exceed 1 by chance more often than the
-    false-alarm rate. A replica that diverged, an ODE solve that failed, or no common time make all
-    of this not a number, and nothing agrees.
+    the standard deviation over replicas, which is of order 1/sqrt(d). What the ODE cannot be
+    blamed for, the numerical error of its solve and the finite size of SGD's steps, is taken off
+    the deviation, but not more than half a fluctuation of runs with batch size 1: an ODE too
+    inexact to be tested does not agree. The start, which both share, is not compared.
+
+    ODE and SGD agree if the largest ratio of deviation to fluctuation is at most 1. They disagree
+    if it is above `threshold`, which is 1 or what the mean of so few replicas exceeds by chance
+    with the false-alarm rate. Between the two, and where the replicas spread so far apart that
+    their mean says nothing, there is no verdict.
 
     Attributes
     ----------
     trajectory : Trajectory
     ensemble : Ensemble
-    max_deviation : float
-        Largest deviation over times and statistics.
-    expected_fluctuation : float
-        Largest fluctuation of one replica over times and statistics.
-    deviation_ratio : float
-        Largest deviation, less the ODE's error, in units of the fluctuation at the same time.
+    deviation, allowance, fluctuation : arrays of shape (n, L + 1)
+        See above; at the n compared times, for e_1, ..., e_L, m.
     threshold, false_alarm_rate : float
         See above.
-    agrees : bool or None
-        deviation_ratio <= threshold; None after an interruption, which leaves no verdict.
     """
 
     trajectory: Trajectory
     ensemble: Ensemble
-    max_deviation: float
-    expected_fluctuation: float
-    deviation_ratio: float
+    deviation: np.ndarray
+    allowance: np.ndarray
+    fluctuation: np.ndarray
     threshold: float
     false_alarm_rate: float
 
     @property
-    def agrees(self) -> bool | None:
-        """Whether the ODE lies within the fluctuations of SGD at all times; None if cut short."""
-        if "interrupted" in (self.trajectory.status, self.ensemble.status):
+    def max_deviation(self) -> float:
+        """Largest deviation over times and statistics."""
+        return _largest(self.deviation)
+
+    @property
+    def expected_fluctuation(self) -> float:
+        """Largest fluctuation of one replica over times and statistics."""
+        return _largest(self.fluctuation)
+
+    @cached_property
+    def _ratios(self) -> np.ndarray:
+        excess = np.maximum(self.deviation - self.allowance - _ROUNDING, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(excess == 0, 0.0, excess / self.fluctuation)
+
+    @property
+    def deviation_ratio(self) -> float:
+        """Largest deviation, less the allowance, in units of the fluctuation at the same time."""
+        return _largest(self._ratios)
+
+    @property
+    def worst(self) -> tuple[float, str] | None:
+        """ODE time and statistic of the largest ratio; None if nothing was compared."""
+        if not self._ratios.size:
             return None
-        return self.deviation_ratio <= self.threshold
+        row, column = np.unravel_index(np.argmax(self._ratios), self._ratios.shape)
+        times = self.ensemble.t[self.ensemble.t > 0]
+        name = "m" if column == self.trajectory.e.shape[1] else f"e{column + 1}"
+        return float(times[row]), name
+
+    @property
+    def was_interrupted(self) -> bool:
+        """Whether the run or the solve was cut short."""
+        return "interrupted" in (self.trajectory.status, self.ensemble.status)
+
+    @cached_property
+    def _verdict(self) -> tuple[bool | None, str]:
+        if self.was_interrupted:
+            return None, "interrupted: what was reached is not judged"
+        if self.trajectory.status == "failed":
+            return None, f"there is no ODE to compare with: {self.trajectory.message}"
+        ratio = self.deviation_ratio
+        if np.isnan(ratio):
+            return False, f"SGD left the ODE: {self.ensemble.message}"
+        if ratio > self.threshold:
+            time, name = self.worst
+            return False, f"{name} deviates by {ratio:.3g} fluctuations at t = {time:.4g}"
+        if self.expected_fluctuation > _WIDEST_SPREAD:
+            return None, (
+                f"replicas spread by {self.expected_fluctuation:.2g}, so their mean says little; "
+                "start further from the saddle or raise d"
+            )
+        if ratio > 1:
+            return None, (
+                f"{len(self.ensemble.m)} replicas cannot tell a deviation of {ratio:.3g} "
+                "fluctuations from chance; give more replicas"
+            )
+        return True, "every deviation is within one fluctuation"
+
+    @property
+    def agrees(self) -> bool | None:
+        """True if the ODE lies within the fluctuations of SGD, False if not, None if undecided."""
+        return self._verdict[0]
+
+    @property
+    def reason(self) -> str:
+        """The verdict in words."""
+        return self._verdict[1]
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON, both trajectories included."""
-        names = ("max_deviation", "expected_fluctuation", "deviation_ratio", "threshold")
-        names += ("false_alarm_rate", "agrees")
+        names = ("max_deviation", "expected_fluctuation", "deviation_ratio", "worst", "threshold")
+        names += ("false_alarm_rate", "agrees", "reason")
         verdict = {name: getattr(self, name) for name in names}
         return verdict | {"ode": self.trajectory.as_dict(), "sgd": self.ensemble.as_dict()}
 
@@ -79,13 +148,8 @@ class Agreement:
         ax = figure.subplots()
         plot_agreement(ax, self.trajectory, self.ensemble)
         sgd = self.ensemble.problem.sgd
-        verdicts = {
-            True: "ODE agrees with SGD",
-            False: "ODE DISAGREES with SGD",
-            None: "no verdict",
-        }
         settings = f"$d={sgd.d}$, $\\gamma={sgd.gamma:g}$, {sgd.replicas} replicas"
-        ax.set_title(f"{verdicts[self.agrees]}: {settings}", fontsize="medium")
+        ax.set_title(f"{_TITLES[self.agrees]}: {settings}", fontsize="medium")
         return figure
 
 
@@ -96,7 +160,8 @@ def validate(
     m: float | None = None,
     records: int = 100,
     progress: bool = False,
-    ode_options: dict[str, Any] | None = None,
+    engine: str | RiskEngine | None = None,
+    engine_options: dict[str, Any] | None = None,
     **settings: Any,
 ) -> Agreement:
     """Run direct SGD and solve the ODE from the same initial overlaps, and compare.
@@ -111,21 +176,23 @@ def validate(
         Number of times compared.
     progress : bool
         Show a progress bar on standard error.
-    ode_options : dict, optional
-        Further arguments of :func:`ssiode.solve_ode`.
+    engine : str or RiskEngine, optional
+        Engine of the ODE; chosen if not given.
+    engine_options : dict, optional
+        Arguments of the engine when that is not given as an object, such as `order`.
     **settings
         `gamma`, `d`, `batch`, `steps`, `replicas` or `seed` instead of the problem's.
 
     Raises
     ------
     InputError
-        On bad settings, gamma = 0, or fewer than 4 replicas.
+        On bad settings, gamma = 0, or fewer than 4 replicas; before SGD runs.
 
     Examples
     --------
     >>> from ssiode import Problem, Target, TiedNetwork
     >>> linear = Problem(Target("z1"), TiedNetwork("identity"))
-    >>> settings = dict(gamma=0.2, d=100, steps=500, replicas=8)
+    >>> settings = dict(gamma=0.2, d=100, steps=500, replicas=16)
     >>> validate(linear, m=0.1, records=5, **settings).agrees
     True
     """
@@ -137,17 +204,33 @@ def validate(
             f"replicas is {problem.sgd.replicas}; give >= {_FEWEST_REPLICAS} to see their spread"
         )
     v0 = problem.initial_state(e, m)
+    if not isinstance(engine, RiskEngine):
+        options = {"tolerance": ENGINE_TOLERANCE, **(engine_options or {})}
+        engine = make_engine(problem, engine, v0, **options)
     ensemble = run_sgd(problem, e=v0[:-1], m=v0[-1], records=records, progress=progress)
     times = ensemble.t if len(ensemble.t) else np.array([0.0])
-    options = {"threshold": ensemble.threshold, **(ode_options or {})}
-    trajectory = solve_ode(problem, e=v0[:-1], m=v0[-1], times=times, **options)
-    return compare(trajectory, ensemble)
+    trajectory = solve_ode(
+        problem, e=v0[:-1], m=v0[-1], times=times, threshold=ensemble.threshold, engine=engine
+    )
+    return compare(trajectory, ensemble, finite_steps=step_error(trajectory, engine))
 
 
 def compare(
-    trajectory: Trajectory, ensemble: Ensemble, false_alarm_rate: float = FALSE_ALARM_RATE
+    trajectory: Trajectory,
+    ensemble: Ensemble,
+    false_alarm_rate: float = FALSE_ALARM_RATE,
+    finite_steps: np.ndarray | None = None,
 ) -> Agreement:
-    """Compare an ODE solution and an ensemble at the times that both have reached.
+    """Compare an ODE solution and an ensemble at the times > 0 that both have reached.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+    ensemble : Ensemble
+    false_alarm_rate : float
+        Probability that a right ODE is said to disagree.
+    finite_steps : array of shape (n, L + 1), optional
+        Deviations that the finite steps of SGD explain, at the times of the trajectory.
 
     Raises
     ------
@@ -157,28 +240,25 @@ def compare(
     n_times = min(len(trajectory.t), len(ensemble.t))
     if not np.allclose(trajectory.t[:n_times], ensemble.t[:n_times], rtol=1e-9, atol=0):
         raise InputError("the ODE has other times than the ensemble; solve it at times=ensemble.t")
-    if trajectory.status == "failed":
-        n_times = 0
-    states = ensemble.v[:, :n_times]
-    mean, fluctuation = states.mean(axis=0), spread(states)
-    deviation = np.abs(mean - trajectory.v[:n_times])
-    error = 0.0
+    first = int(np.count_nonzero(ensemble.t[:1] == 0))
+    compared = slice(first, max(first, n_times))
+    states = ensemble.v[:, compared]
+    fluctuation = spread(states)
+    deviation = np.abs(states.mean(axis=0) - trajectory.v[compared])
+    allowance = np.zeros_like(deviation)
     if trajectory.e_error is not None and trajectory.m_error is not None:
-        error = np.column_stack([trajectory.e_error, trajectory.m_error])[:n_times]
-        error = np.minimum(error, fluctuation / 2)
-    # Statistics that do not fluctuate (the start, a direction without information) round at 1e-15.
-    excess = np.maximum(deviation - error - 1e-13, 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(excess == 0, 0.0, excess / fluctuation)
-    comparisons = deviation[1:].size
+        allowance += np.column_stack([trajectory.e_error, trajectory.m_error])[compared]
+    if finite_steps is not None:
+        allowance += finite_steps[compared]
+    most = fluctuation * np.sqrt(ensemble.problem.sgd.batch) / 2
     return Agreement(
         trajectory,
         ensemble,
-        max_deviation=_largest(deviation),
-        expected_fluctuation=_largest(fluctuation),
-        deviation_ratio=_largest(ratio),
-        threshold=_threshold(len(states), comparisons, false_alarm_rate),
-        false_alarm_rate=false_alarm_rate,
+        deviation,
+        np.minimum(allowance, most),
+        fluctuation,
+        _threshold(len(states), deviation.size, false_alarm_rate),
+        false_alarm_rate,
     )
 
 

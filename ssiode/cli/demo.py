@@ -18,7 +18,7 @@ _TABLES = {
     "initial": {"kind": "fixed", "e": [0.1, -0.1], "m": 0.2},
 }
 # Twelve nodes per axis put the trajectory within 6e-3, a fifth of the fluctuations.
-_ODE_OPTIONS = {"engine": "quadrature", "order": 12}
+_ENGINE = {"engine": "quadrature", "engine_options": {"order": 12}}
 
 
 @click.command()
@@ -46,7 +46,7 @@ def command(figure: str, as_json: bool) -> None:
     check_figure_path(figure)
     problem = Problem.from_tables(_TABLES)
     exponent = sie(problem.target)
-    result = validate(problem, records=60, progress=sys.stderr.isatty(), ode_options=_ODE_OPTIONS)
+    result = validate(problem, records=60, progress=sys.stderr.isatty(), **_ENGINE)
     save_figure(result.figure(), figure)
     seconds = time.perf_counter() - start
     text = (
@@ -57,5 +57,5 @@ def command(figure: str, as_json: bool) -> None:
     )
     data = result.as_dict() | {"sie": exponent.as_dict(), "figure": figure, "seconds": seconds}
     emit(data, as_json, text)
-    if result.agrees is None:
+    if result.was_interrupted:
         raise KeyboardInterrupt

@@ -72,8 +72,8 @@ def agreement_table(result: Agreement) -> str:
             f"largest deviation {result.max_deviation:.4g}, expected fluctuation "
             f"{result.expected_fluctuation:.4g} (standard deviation of a replica); at the worst "
             f"time {result.deviation_ratio:.3g} fluctuations, allowed {result.threshold:.3g}",
-            f"{verdicts[result.agrees]} (false-alarm rate <= {result.false_alarm_rate:g}; "
-            f"seed {ensemble.seed})",
+            f"{verdicts[result.agrees]}: {result.reason} (false-alarm rate <= "
+            f"{result.false_alarm_rate:g}; seed {ensemble.seed})",
             *(
                 f"{part.status}: {part.message}"
                 for part in (trajectory, ensemble)

@@ -43,10 +43,10 @@ def command(
         m=m,
         records=records,
         progress=sys.stderr.isatty(),
-        ode_options={"engine": engine},
+        engine=engine,
     )
     if figure is not None:
         save_figure(result.figure(), figure)
     emit(result.as_dict() | {"figure": figure}, as_json, agreement_table(result))
-    if result.agrees is None:
+    if result.was_interrupted:
         raise KeyboardInterrupt

@@ -28,7 +28,7 @@ _FEWEST_STEPS, _FEWEST_COMPANION_STEPS = 20, 14
 # What vanishes by symmetry is below 1e-17 sqrt(V) in the engines, but a saddle amplifies that.
 _ROUNDING = 1e-15
 _GRADIENT_FLOW_TIME = 20.0
-_ENGINE_TOLERANCE = 1e-1
+ENGINE_TOLERANCE = 1e-1
 
 
 def solve_ode(
@@ -100,7 +100,7 @@ def solve_ode(
     v0 = problem.initial_state(e, m)
     grid = _time_grid(problem, gamma, t_max, points, times)
     if not isinstance(engine, RiskEngine):
-        engine_options.setdefault("tolerance", _ENGINE_TOLERANCE)
+        engine_options.setdefault("tolerance", ENGINE_TOLERANCE)
         engine = make_engine(problem, engine, v0, **engine_options)
     relative = _relative_tolerance(engine, v0) if rtol is None else _check_rtol(rtol)
     solve = _Solve(problem, engine, gamma, grid, eta, relative)
@@ -143,6 +143,16 @@ def _relative_tolerance(engine: RiskEngine, v0: np.ndarray) -> float:
     return float(np.clip(0.1 * error / scale if scale > 0 else 0.0, 1e-9, 1e-4))
 
 
+def drift(problem: Problem, engine: RiskEngine, gamma: float, v: np.ndarray) -> np.ndarray:
+    """Right-hand side dv/dt at v, shape (L + 1,); what vanishes by symmetry is exactly zero."""
+    gradient, second_moment = engine.gradient_and_second_moment(v)
+    metric = problem.geometry.metric
+    velocity = vector_field(v, metric, gradient, second_moment, gamma, problem.sgd.batch)
+    rounding = _ROUNDING * np.sqrt(second_moment) * np.abs(metric).max()
+    velocity[(v == 0) & (np.abs(velocity) <= rounding)] = 0.0
+    return velocity
+
+
 @dataclass
 class _Solve:
     """One integration, with what it has reached so far."""
@@ -162,14 +172,10 @@ class _Solve:
 
     def right_hand_side(self, t: float, v: np.ndarray) -> np.ndarray:
         self.n_evaluations += 1
-        gradient, second_moment = self.engine.gradient_and_second_moment(v)
-        metric, batch = self.problem.geometry.metric, self.problem.sgd.batch
-        drift = vector_field(v, metric, gradient, second_moment, self.gamma, batch)
-        if not np.all(np.isfinite(drift)):
+        velocity = drift(self.problem, self.engine, self.gamma, v)
+        if not np.all(np.isfinite(velocity)):
             raise FloatingPointError(f"the vector field is not finite at t = {t:.6g}")
-        rounding = _ROUNDING * np.sqrt(second_moment) * np.abs(metric).max()
-        drift[(v == 0) & (np.abs(drift) <= rounding)] = 0.0
-        return drift
+        return velocity
 
     def run(self, v0: np.ndarray) -> None:
         if np.linalg.norm(v0) >= self.eta:
@@ -181,9 +187,9 @@ class _Solve:
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 self._integrate(v0, max(1e-3 * smallest * min(1.0, self.rtol / 1e-4), 1e-300))
         except FloatingPointError as error:
-            self._stop("failed", str(error))
+            self.stop("failed", str(error))
         except KeyboardInterrupt:
-            self._stop("interrupted", "interrupted; times up to there are kept")
+            self.stop("interrupted", "interrupted; times up to there are kept")
 
     def _integrate(self, v0: np.ndarray, atol: float) -> None:
         from scipy.integrate import DOP853
@@ -197,7 +203,7 @@ class _Solve:
         while solver.status == "running":
             message = solver.step()
             if solver.status == "failed":
-                self._stop("failed", f"the solver stopped at t = {solver.t:.6g}: {message}")
+                self.stop("failed", f"the solver stopped at t = {solver.t:.6g}: {message}")
                 return
             self._record(solver.t_old, solver.t, solver.dense_output())
             steps += 1
@@ -205,14 +211,15 @@ class _Solve:
             to_come = (end - solver.t) / (solver.t - solver.t_old)
             is_hopeless = steps >= _STEPS_BEFORE_PROJECTION and to_come > 10 * _MAX_STEPS
             if solver.status == "running" and (is_hopeless or steps >= _MAX_STEPS):
-                self._stop(
+                self.stop(
                     "failed",
                     f"stopped at t = {solver.t:.6g} after {steps} steps: the ODE is stiff here; "
                     "lower gamma or t_max",
                 )
                 return
 
-    def _stop(self, status: str, message: str) -> None:
+    def stop(self, status: str, message: str) -> None:
+        """End the solve early, with the reason."""
         self.status, self.message = status, message
 
     def _record(self, start: float, end: float, interpolant: Callable[[float], np.ndarray]) -> None:
@@ -254,7 +261,7 @@ class _Solve:
             for i, v in enumerate(self.states):
                 risks[i] = self.engine.risk(v)
         except KeyboardInterrupt:
-            self._stop("interrupted", "interrupted while the risks were computed")
+            self.stop("interrupted", "interrupted while the risks were computed")
         return risks
 
 
@@ -287,6 +294,8 @@ def _errors(solve: _Solve, v0: np.ndarray) -> np.ndarray | None:
         _FEWEST_COMPANION_STEPS,
     )
     other.run(v0)
+    if other.status == "interrupted":
+        solve.stop("interrupted", "interrupted while the error was estimated; all times are kept")
     if other.status != "finished":
         return None
     states = np.abs(np.array(solve.states) - np.array(other.states))

@@ -1,7 +1,7 @@
 """ODE and SGD agree where the theory is right, and disagree where it is made wrong on purpose.
 
-Seeds are fixed. Where the theory is right, `agrees` fails for a random seed at a rate below 1e-3 a
-comparison, by the construction of its threshold.
+Seeds are fixed. Where the theory is right, `agrees` is false for a random seed at a rate below 1e-3
+a comparison, by the construction of its threshold.
 """
 
 import dataclasses
@@ -13,8 +13,10 @@ from scipy import stats
 from ssiode import Attention, Encoding, InputError, Problem, Target, TiedNetwork, solve_ode
 from ssiode.dynamics import ode, run_sgd
 from ssiode.loss import FrobeniusLoss
+from ssiode.population_risk import make_engine
 from ssiode.validation import validate
 from ssiode.validation.agreement import compare
+from ssiode.validation.step_error import step_error
 from tests.test_results import ensemble, trajectory
 
 
@@ -31,6 +33,13 @@ SQUARES = Target(two_squares, length=2)
 # With 32 replicas the threshold is one fluctuation.
 REPLICAS = 32
 TWELVE_NODES = {"engine": "quadrature", "order": 12}
+
+
+def engine_arguments(options):
+    """The engine of a solve as arguments of `validate`."""
+    others = {name: value for name, value in options.items() if name != "engine"}
+    return {"engine": options["engine"], "engine_options": others}
+
 
 RIGHT = ode.vector_field
 
@@ -54,7 +63,7 @@ class Case:
     without_metric: float | None = None
 
     def agreement(self):
-        options = {"replicas": REPLICAS, "records": 40, "ode_options": self.ode_options}
+        options = {"replicas": REPLICAS, "records": 40, **engine_arguments(self.ode_options)}
         return validate(self.problem, **options, **self.settings)
 
     def wrong_ratio(self, right, field, monkeypatch):
@@ -173,14 +182,16 @@ def test_forty_ensembles_raise_no_alarm_and_a_wrong_ode_always_does(monkeypatch)
     wrong = solve_ode(whole.problem, **start)
     parts = [part(whole, i, i + 16) for i in range(0, 640, 16)]
     # At a rate of 1e-3 an alarm in 40 has a probability of 4 percent.
-    assert all(compare(right, one).agrees for one in parts)
-    assert not any(compare(wrong, one).agrees for one in parts)
+    verdicts = [compare(right, one).agrees for one in parts]
+    assert False not in verdicts
+    assert verdicts.count(True) >= 38
+    assert all(compare(wrong, one).agrees is False for one in parts)
 
 
 def gaussian_ensemble(replicas, shift, seed):
-    """Paths that scatter around a given deviation from the ODE, all times independent."""
+    """Paths that scatter by 0.01 around a deviation of `shift` times that, times independent."""
     generator = np.random.default_rng(seed)
-    v = generator.standard_normal((replicas, 51, 3)) + shift
+    v = 0.01 * (generator.standard_normal((replicas, 51, 3)) + shift)
     v[:, 0] = 0.0
     options = {"e": v[..., :2], "m": v[..., 2], "loss": v[..., 2]}
     return ensemble(replicas, 51, **options)
@@ -192,7 +203,7 @@ def test_the_false_alarm_rate_is_kept(replicas):
     theory = trajectory(t=several.t, e=np.zeros((51, 2)), m=np.zeros(51), risk=np.zeros(51))
     rate = 0.05
     alarms = sum(
-        not compare(theory, gaussian_ensemble(replicas, 0.0, seed), rate).agrees
+        compare(theory, gaussian_ensemble(replicas, 0.0, seed), rate).agrees is False
         for seed in range(400)
     )
     # Independent times make the union bound nearly sharp; with a margin of one fluctuation it is
@@ -206,8 +217,61 @@ def test_a_shift_of_three_fluctuations_is_found():
     several = gaussian_ensemble(REPLICAS, 3.0, 1)
     theory = trajectory(t=several.t, e=np.zeros((51, 2)), m=np.zeros(51), risk=np.zeros(51))
     result = compare(theory, several)
-    assert not result.agrees
+    assert result.agrees is False
     assert 3.0 < result.deviation_ratio < 5.5
+    time, name = result.worst
+    assert time in several.t
+    assert f"{name} deviates" in result.reason
+
+
+def test_a_shift_that_few_replicas_cannot_tell_from_chance_has_no_verdict():
+    several = gaussian_ensemble(8, 0.5, 1)
+    theory = trajectory(t=several.t, e=np.zeros((51, 2)), m=np.zeros(51), risk=np.zeros(51))
+    result = compare(theory, several)
+    assert 1 < result.deviation_ratio < result.threshold
+    assert result.agrees is None
+    assert "more replicas" in result.reason
+
+
+def test_replicas_that_part_have_no_verdict():
+    # Half of them escape up, half down: their mean stays at the saddle, as the ODE does.
+    m = np.outer([-1.0, 1.0] * 8, np.linspace(0.0, 0.9, 3))
+    result = compare(zeros(), ensemble(16, e=np.zeros((16, 3, 2)), m=m, loss=m))
+    assert result.deviation_ratio <= 1
+    assert result.agrees is None
+    assert "raise d" in result.reason
+
+
+def test_the_finite_steps_of_large_batches_are_allowed_for():
+    problem = Problem(Target(sum_of_fields, length=1), TiedNetwork("identity"))
+    settings = {"m": 0.1, "gamma": 0.5, "d": 50, "steps": 60, "batch": 10_000, "replicas": 32}
+    result = validate(problem, **settings, records=20)
+    assert result.agrees
+    # Without the allowance the same comparison fails, and an ODE that is wrong still does.
+    assert compare(result.trajectory, result.ensemble).agrees is False
+    wrong = dataclasses.replace(result.trajectory, m=result.trajectory.m + 0.02)
+    allowed = step_error(result.trajectory, make_engine(problem))
+    assert compare(wrong, result.ensemble, finite_steps=allowed).agrees is False
+
+
+def test_the_step_error_is_linear_in_the_step():
+    problem = Problem(Target("z1"), TiedNetwork("identity"))
+    engine, times = make_engine(problem), np.linspace(0, 0.5, 6)
+    solutions = [
+        solve_ode(problem.replace(d=d), gamma=0.1, m=0.1, times=times) for d in (100, 1000)
+    ]
+    errors = [step_error(solution, engine) for solution in solutions]
+    assert np.all(errors[0][0] == 0)
+    np.testing.assert_allclose(errors[0], 10 * errors[1], rtol=1e-6)
+    # By hand at the first time: dm/dt = 2 (1 - m^2) - gamma V m / 2 and V = 8 (1 - m).
+    speed, second_moment = (
+        lambda m: 2 * (1 - m**2) - 0.1 * 8 * (1 - m) * m / 2,
+        lambda m: 8 * (1 - m),
+    )
+    m = solutions[0].m[1]
+    of_euler = abs(0.1 + 0.1 * speed(0.1) - m) / 0.1
+    of_time = speed(m) * 0.1 * np.sqrt(second_moment(0.1))
+    assert errors[0][1, -1] == pytest.approx(0.1 / 100 * (of_euler + of_time), rel=1e-6)
 
 
 @pytest.mark.parametrize("replicas", [4, 16, 32, 1000])
@@ -226,7 +290,7 @@ def test_fluctuations_fall_like_one_over_the_root_of_d():
     options = {"e": (0.2, -0.2), "m": 0.3, "gamma": 0.4, "replicas": 200, "records": 10}
     fluctuations = [
         validate(
-            problem, **options, d=d, steps=3 * d, ode_options=TWELVE_NODES
+            problem, **options, d=d, steps=3 * d, **engine_arguments(TWELVE_NODES)
         ).expected_fluctuation
         for d in (50, 200)
     ]
@@ -243,7 +307,7 @@ def test_the_numbers_are_those_of_the_definition():
     theory = dataclasses.replace(theory, t=several.t, e_error=np.full((3, 2), 0.25))
     result = compare(theory, several)
     ratios, deviations, fluctuations = [], [], []
-    for record in range(3):
+    for record in (1, 2):  # both start from the same overlaps
         for k in range(3):
             values = several.v[:, record, k]
             mean = sum(values) / 6
@@ -256,7 +320,7 @@ def test_the_numbers_are_those_of_the_definition():
     assert result.deviation_ratio == pytest.approx(max(ratios))
     assert result.max_deviation == pytest.approx(max(deviations))
     assert result.expected_fluctuation == pytest.approx(max(fluctuations))
-    assert result.agrees == (result.deviation_ratio <= result.threshold)
+    assert result.worst[0] in several.t[1:]
 
 
 def zeros(n=3, **changes):
@@ -320,7 +384,7 @@ def test_settings_that_cannot_be_compared_are_refused(settings):
 def test_a_random_start_is_shared_by_all_replicas_and_the_ode():
     problem = Problem(SQUARES, Attention("trace"), Encoding("opposite"))
     settings = {"d": 30, "steps": 2, "replicas": 4, "records": 2, "gamma": 0.1}
-    result = validate(problem, **settings, seed=3, ode_options=TWELVE_NODES)
+    result = validate(problem, **settings, seed=3, **engine_arguments(TWELVE_NODES))
     assert np.ptp(result.ensemble.v[:, 0], axis=0).max() < 1e-13
     np.testing.assert_allclose(result.ensemble.v[0, 0], result.trajectory.v[0], atol=1e-13)
     assert np.any(result.trajectory.v[0] != 0)
@@ -329,8 +393,9 @@ def test_a_random_start_is_shared_by_all_replicas_and_the_ode():
 
 def test_the_figure_says_the_verdict():
     verdicts = []
+    still = ensemble(e=np.zeros((4, 3, 2)), m=np.zeros((4, 3)))
     for theory in (zeros(), zeros(m=np.full(3, 100.0))):
-        figure = compare(theory, ensemble()).figure()
+        figure = compare(theory, still).figure()
         (ax,) = figure.axes
         verdicts.append(ax.get_title())
     assert "agrees with SGD" in verdicts[0]
