@@ -130,7 +130,7 @@ def sie(
     Parameters
     ----------
     target : str, sympy.Expr, list of them, or Target
-        The target g in the tokens z1, ..., zL.
+        The target g in the tokens z1, ..., zL, or the name of one, "positional-semantic".
     length : int, optional
         L; by default the highest token that is used.
     max_order : int, optional
@@ -198,7 +198,10 @@ def _parsed(
     target: Any, length: int | None, parameters: Mapping[str, Any] | None
 ) -> ParsedExpression:
     from ssiode.expression.adopt import adopt_expressions, read_definition
+    from ssiode.named_targets import NAMED_TARGETS, read_named_target
 
+    if isinstance(target, str) and target.strip() in NAMED_TARGETS:
+        return read_named_target(target.strip(), length, parameters)
     if not hasattr(target, "expressions"):
         return read_definition(target, length, parameters)
     if target.expressions is None:

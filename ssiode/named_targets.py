@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from ssiode.errors import InputError, choose, finite_number, unknown_name
+
+if TYPE_CHECKING:
+    from ssiode.expression import ParsedExpression
 
 
 @dataclass(frozen=True)
@@ -73,3 +77,33 @@ def named_target(name: str) -> NamedTarget:
     2
     """
     return NAMED_TARGETS[choose("target", name, NAMED_TARGETS)]
+
+
+def read_named_target(
+    name: str, length: int | None = None, parameters: Mapping[str, Any] | None = None
+) -> ParsedExpression:
+    """Read a target of the literature with exact parameters, such as ``"1/2"``.
+
+    Raises
+    ------
+    InputError
+        If a parameter is missing, unknown or out of range, or the length is another one.
+
+    Examples
+    --------
+    >>> found = read_named_target("positional-semantic", parameters={"omega": "1/2", "a": 1})
+    >>> len(found.outputs), found.parameters
+    (4, ())
+    """
+    from ssiode.expression import parse_expression
+    from ssiode.expression.parser import parameter_value
+
+    known, given = named_target(name), dict(parameters or {})
+    if missing := [parameter for parameter in known.ranges if parameter not in given]:
+        flags = " ".join(f"--param {parameter}=1/2" for parameter in missing)
+        raise InputError(f"target {name!r} needs {' and '.join(missing)}; give them, as in {flags}")
+    if length not in (None, known.length):
+        raise InputError(f"length is {length!r}; target {name!r} has {known.length}")
+    exact = {parameter: parameter_value(parameter, value) for parameter, value in given.items()}
+    known.check(name, {parameter: float(v.expression) for parameter, v in exact.items()})
+    return parse_expression(known.expression, known.length, given)

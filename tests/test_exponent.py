@@ -68,7 +68,7 @@ def test_rotations_keep_the_exponent(direction, order):
 
 
 @pytest.mark.parametrize(
-    "target", ["3", "sqrt(2) - pi", "z1 - z1", "0", "[1, 2]", "He2(z1) - z1^2"]
+    "target", ["3", "sqrt(2) - pi", "z1 - z1", "0", "[1, 2]", "He2(z1) - z1^2", "sigmoid(2)"]
 )
 def test_constants_have_no_exponent(target):
     result = sie(target)

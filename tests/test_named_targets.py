@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ssiode.named_targets import NAMED_TARGETS, named_target
+from ssiode.named_targets import NAMED_TARGETS, named_target, read_named_target
 from ssiode.target import Target
 from tests.checks import refuses
 from tests.reference import softmax_rows
@@ -67,3 +67,23 @@ def test_each_target_can_be_built_in_the_middle_of_its_ranges(name):
     assert target.length == known.length
     assert np.all(np.isfinite(target(np.zeros((1, known.length)))))
     assert "\n" not in known.description
+
+
+@pytest.mark.parametrize(
+    ("parameters", "length", "part"),
+    [
+        ({}, None, "--param omega=1/2 --param a=1/2"),
+        ({"omega": 0}, None, "needs a;"),
+        ({"omega": "3/2", "a": 1}, None, "omega is 1.5"),
+        ({"omega": "1/2", "a": "b"}, None, "parameter a is 'b'"),
+        ({"omega": "1/2", "a": 1, "b": 1}, None, "allowed: a, omega"),
+        ({"omega": "1/2", "a": 1}, 3, "length is 3"),
+    ],
+)
+def test_exact_parameters_that_are_refused(parameters, length, part):
+    refuses(lambda: read_named_target("positional-semantic", length, parameters), part)
+
+
+def test_exact_parameters_stay_exact():
+    first = read_named_target("positional-semantic", parameters={"omega": "1/3", "a": "1"})
+    assert str(first.outputs[0]).startswith("2*sigmoid(z1**2 - z1*z2)/3 + sigmoid(2)/3")

@@ -33,6 +33,7 @@ def command(
 ) -> None:
     """Expand the target EXPR in probabilists' Hermite polynomials up to --order.
 
+    EXPR is an expression as for `ssiode sie`, or a name that `ssiode targets` lists.
     The table holds c_alpha = E[g He_alpha], so that g = sum_alpha c_alpha / alpha! He_alpha, and
     the L2 norm of what the expansion leaves out.
     """

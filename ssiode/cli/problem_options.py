@@ -120,6 +120,11 @@ def parse_parameters(pairs: tuple[str, ...]) -> dict[str, str]:
         name, equals, value = (part.strip() for part in pair.partition("="))
         if not (name and equals and value):
             raise InputError(f"--param {pair!r} is not NAME=VALUE; write it as --param b=2")
+        if name in values:
+            raise InputError(
+                f"parameter {name[:40]!r} is given twice, as {values[name][:40]} and as "
+                f"{value[:40]}; give it once"
+            )
         values[name] = value
     return values
 

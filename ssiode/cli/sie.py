@@ -40,6 +40,7 @@ def command(
 
     EXPR is an expression in z1, z2, ..., such as "He1(z1)*He4(z2) + He2(z3)*He2(z4)", or a list of
     outputs "[z1, z1*z2]"; sum, mean and prod run over all tokens z, as in "sum(z)/sqrt(L)".
+    It may also be a name that `ssiode targets` lists, with --param for each of its parameters.
     """
     import_sympy()
     from ssiode.cli.problem_options import parse_parameters

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 import sympy
 
 from ssiode.errors import InputError
+from ssiode.expression.limits import shorten
 from ssiode.expression.parser import parse_expression
+
+# What belongs to targets, or is what people write for the one variable.
+_NOT_A_VARIABLE = re.compile(r"\b(z\d*|x|L)\b")
 
 
 def parse_activation(text: str) -> tuple[sympy.Expr, sympy.Symbol]:
@@ -31,6 +36,10 @@ def parse_activation(text: str) -> tuple[sympy.Expr, sympy.Symbol]:
 @cache
 def _parse(text: str) -> tuple[sympy.Expr, sympy.Symbol]:
     names = {"identity": "s", "square": "s^2"}
+    if foreign := _NOT_A_VARIABLE.search(text):
+        raise InputError(
+            f"the activation {shorten(text)} uses {foreign[0]}; its variable is s, as in tanh(s)"
+        )
     bare = text.isidentifier() and text != "s"
     parsed = parse_expression(names.get(text, f"{text}(s)") if bare else text, length=1)
     free = set().union(*(output.free_symbols for output in parsed.outputs))

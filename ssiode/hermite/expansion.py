@@ -100,7 +100,7 @@ def hermite_coefficients(
     Parameters
     ----------
     target : str, sympy.Expr, list of them, or Target
-        The target g in the tokens z1, ..., zL.
+        The target g in the tokens z1, ..., zL, or the name of one, "positional-semantic".
     order : int
         N >= 0, at most 40 where coefficients have a closed form and 12 where they are numbers;
         any for polynomials.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import sympy
+from sympy.core.evalf import PrecisionExhausted
 
 from ssiode.errors import InputError
 from ssiode.hermite.coefficient import Coefficient, Verdict
@@ -20,6 +22,9 @@ from ssiode.hermite.exact import (
 )
 from ssiode.hermite.exact import order as order_of
 from ssiode.hermite.sizes import check_width
+
+_DIGITS = 30
+_NOT_TOLD_FROM_ZERO = 1e-60
 
 
 class CoefficientSource(ABC):
@@ -92,6 +97,35 @@ class PolynomialSource(CoefficientSource):
         return self.last_order
 
 
+class ConstantSource(CoefficientSource):
+    """A constant that is not algebraic, such as sigmoid(2)."""
+
+    last_order = 0
+
+    def __init__(self, constant: sympy.Expr, length: int) -> None:
+        self._constant = constant
+        self._length = length
+
+    def coefficients(self, order: int) -> tuple[Coefficient, ...]:
+        """See :meth:`CoefficientSource.coefficients`."""
+        if order > 0:
+            return ()
+        try:
+            value = float(self._constant.evalf(_DIGITS, strict=True))
+            error = math.nextafter(2.0**-52 * abs(value), math.inf)
+            verdict, reason = Verdict.NONZERO, "exact value"
+        except PrecisionExhausted:  # after 100 digits of nothing
+            value, error = 0.0, _NOT_TOLD_FROM_ZERO
+            verdict, reason = Verdict.UNDECIDED, "no digit of it is seen, no proof of zero"
+        alpha = (0,) * self._length
+        return (Coefficient(alpha, self._constant, value, error, verdict, reason),)
+
+    @property
+    def highest_order(self) -> int:
+        """See :meth:`CoefficientSource.highest_order`."""
+        return 0
+
+
 def coefficient_source(expression: sympy.Expr, tokens: Sequence[sympy.Symbol]) -> CoefficientSource:
     """Return the source that serves an output: closed forms if it has them, else numbers.
 
@@ -105,6 +139,8 @@ def coefficient_source(expression: sympy.Expr, tokens: Sequence[sympy.Symbol]) -
         return PolynomialSource(hermite_expansion(expression, tokens), len(tokens))
     except NotPolynomialError:
         pass
+    if not expression.free_symbols:
+        return ConstantSource(expression, len(tokens))
     from ssiode.hermite.function_sources import ExactSource, NumericSource
 
     try:

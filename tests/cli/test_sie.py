@@ -114,6 +114,9 @@ def test_max_order(ssiode):
         (["exp(z1^2)"], "E"),
         (["exp(b*z1)"], "b"),
         (["b*z1", "--param", "b"], "NAME=VALUE"),
+        (["b*z1", "--param", "b=1", "--param", "b = 2"], "given twice, as 1 and as 2"),
+        (["positional-semantic"], "--param omega=1/2 --param a=1/2"),
+        (["positional-semantic", "--param", "omega=2", "--param", "a=1"], "omega is 2"),
         (["z1", "--param", "b=2"], "does not use it"),
         (["z1", "--lenght", "3"], "did you mean '--length'"),
         (["z1", "--length", "x"], "valid integer"),
@@ -187,3 +190,11 @@ def test_free_parameters_and_where_the_exponent_jumps(ssiode):
     assert (special["condition"], special["sie"]) == ("b = -6", 4)
     assert "where b = -6: 4" in ssiode("sie", "z1^4 + b*z1^2").out
     assert ssiode("sie", "z1^4 + b*z1^2", "--param", "b=-6", "--json").json["sie"] == 4
+
+
+def test_a_target_by_name(ssiode):
+    parameters = ["--param", "omega=1/2", "--param", "a=1"]
+    data = ssiode("sie", "positional-semantic", *parameters, "--json").json
+    assert (data["sie"], data["status"], data["output_exponents"]) == (2, "proved", [2] * 4)
+    parameters = ["--param", "omega=1", "--param", "a=1"]
+    assert ssiode("sie", "positional-semantic", *parameters, "--json").json["status"] == "constant"
