@@ -1,3 +1,5 @@
+import math
+
 import pytest
 
 from ssiode.expression import parse_expression
@@ -18,7 +20,7 @@ def average(text):
     ("text", "value"),
     [
         ("sigmoid(2)", 0.8807970779778824),
-        ("tanh(1) - erf(1)", -0.08110663699154155),
+        ("tanh(1) - erf(1)", math.tanh(1) - math.erf(1)),
         ("erf(1) - erf(1)*(sigmoid(1) + sigmoid(-1)) + 1e-60", 1e-60),
         ("sigmoid(-1000)", 0.0),  # 5e-435
     ],
@@ -26,7 +28,8 @@ def average(text):
 def test_constants_that_are_not_algebraic(text, value):
     found = average(text)
     assert found.verdict is Verdict.NONZERO
-    assert abs(found.value - value) <= found.error + 2.0**-52 * abs(value)
+    # The expected value is rounded too, from terms of size 1.
+    assert abs(found.value - value) <= found.error + 2.0**-52 * min(1.0, 1e30 * abs(value))
     assert found.error > 0
 
 
