@@ -173,9 +173,15 @@ def sie(
 
 
 def read_target(
-    target: Any, length: int | None, parameters: Mapping[str, Any] | None
+    target: Any,
+    length: int | None,
+    parameters: Mapping[str, Any] | None,
+    *,
+    keep_free: bool = False,
 ) -> ParsedExpression:
     """Return the outputs of a target given as text, as SymPy or as a Target.
+
+    With `keep_free` parameters may stay without a value.
 
     Raises
     ------
@@ -188,7 +194,7 @@ def read_target(
     (2*z1,)
     """
     parsed = _parsed(target, length, parameters)
-    if parsed.parameters:
+    if parsed.parameters and not keep_free:
         name = parsed.parameters[0]
         raise InputError(f"parameter {name} has no value; give it (--param {name}=2)")
     return parsed

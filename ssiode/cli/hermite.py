@@ -35,7 +35,8 @@ def command(
 
     EXPR is an expression as for `ssiode sie`, or a name that `ssiode targets` lists.
     The table holds c_alpha = E[g He_alpha], so that g = sum_alpha c_alpha / alpha! He_alpha, and
-    the L2 norm of what the expansion leaves out.
+    the L2 norm of what the expansion leaves out. Free names of a polynomial may stay without a
+    value: then coefficients are polynomials in them.
     """
     import_sympy()
     from ssiode.cli.problem_options import parse_parameters
@@ -56,11 +57,17 @@ def _table(result: Expansion) -> str:
             lines.append(f"output {output + 1}:")
         for term in result.terms:
             if term.output == output:
+                if term.value is None:
+                    lines.append(f"{_name(term.alpha)}  {term.coefficient}")
+                    continue
                 exact = "" if term.coefficient is None else f"  {term.coefficient}"
                 note = "  (may be zero)" if term.verdict == "undecided" else ""
                 error = f" +- {term.error:.1e}"
                 lines.append(f"{_name(term.alpha)}  {term.value: .12g}{error}{exact}{note}")
         left_out, error = result.left_out_norm[output], result.left_out_error[output]
+        if left_out is None:
+            lines.append(f"left out: squared L2 norm {result.left_out_squared[output]}")
+            continue
         lines.append(f"left out: L2 norm {left_out:.6g} +- {error:.1e}")
     return "\n".join(lines)
 

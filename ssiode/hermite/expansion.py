@@ -14,6 +14,7 @@ from typing import Any
 import sympy
 
 from ssiode.errors import whole_number
+from ssiode.expression import ParsedExpression
 from ssiode.hermite.coefficient import Coefficient, Verdict
 from ssiode.hermite.sources import CoefficientSource, coefficient_source
 
@@ -32,10 +33,11 @@ class ExpansionTerm:
         One order per token.
     coefficient : str or None
         The exact value as text; None if only numbers are known.
-    value, error : float
-        A float and a bound of its distance from the exact value.
+    value, error : float or None
+        A float and a bound of its distance from the exact value; None with free parameters.
     verdict : str
-        `nonzero`, or `undecided` if it may be zero; proved zeros are left out.
+        `nonzero`, which with free parameters means for almost all of them, or `undecided` if it may
+        be zero; proved zeros are left out.
     latex : str
         The term :math:`c_\alpha/\alpha!\,He_\alpha` in LaTeX.
     """
@@ -43,8 +45,8 @@ class ExpansionTerm:
     output: int
     alpha: tuple[int, ...]
     coefficient: str | None
-    value: float
-    error: float
+    value: float | None
+    error: float | None
     verdict: str
     latex: str
 
@@ -60,15 +62,19 @@ class Expansion:
     terms : tuple of ExpansionTerm
         All coefficients with |alpha| <= N that are not proved zero, by output and order.
     left_out_norm, left_out_error : tuples of k floats
-        L2 norm of what is left out of each output, and the error of that.
+        L2 norm of what is left out of each output, and the error of that; None with free
+        parameters.
+    left_out_squared : tuple of k str
+        Its exact square as a polynomial in free parameters; None without any.
     """
 
     order: int
     length: int
     outputs: int
     terms: tuple[ExpansionTerm, ...]
-    left_out_norm: tuple[float, ...]
-    left_out_error: tuple[float, ...]
+    left_out_norm: tuple[float | None, ...]
+    left_out_error: tuple[float | None, ...]
+    left_out_squared: tuple[str | None, ...]
 
     def latex(self, output: int = 0) -> str:
         r"""Return one output in LaTeX, with dots if something is left out.
@@ -77,7 +83,9 @@ class Expansion:
         \mathrm{He}_{1}(z_{2}) + \dots
         """
         terms = [term.latex for term in self.terms if term.output == output]
-        if self.left_out_norm[output] > self.left_out_error[output]:
+        norm, error = self.left_out_norm[output], self.left_out_error[output]
+        is_cut = self.left_out_squared[output] != "0" if norm is None else norm > error
+        if is_cut:
             terms.append(r"\dots")
         return " + ".join(terms).replace("+ -", "- ") or "0"
 
@@ -107,7 +115,7 @@ def hermite_coefficients(
     length : int, optional
         L; by default the highest token that is used.
     parameters : mapping, optional
-        Values of the free names of the target.
+        Values of the free names of the target. Names without a value stay symbolic, in polynomials.
 
     Raises
     ------
@@ -121,11 +129,16 @@ def hermite_coefficients(
     [((0,), 'sqrt(2)/sqrt(pi)'), ((2,), 'sqrt(2)/sqrt(pi)')]
     >>> round(found.left_out_norm[0], 6)
     0.212298
+    >>> found = hermite_coefficients("z1^4 + b*z1^2", order=2)
+    >>> [(term.alpha, term.coefficient) for term in found.terms]
+    [((0,), 'b + 3'), ((2,), '2*b + 12')]
     """
     from ssiode.exponent import read_target
 
     order = whole_number("order", order, minimum=0)
-    parsed = read_target(target, length, parameters)
+    parsed = read_target(target, length, parameters, keep_free=True)
+    if parsed.parameters:
+        return _with_parameters(parsed, order)
     terms, norms = [], []
     for output, expression in enumerate(parsed.outputs):
         source = coefficient_source(expression, parsed.tokens)
@@ -139,6 +152,32 @@ def hermite_coefficients(
         terms=tuple(terms),
         left_out_norm=tuple(norm for norm, _ in norms),
         left_out_error=tuple(error for _, error in norms),
+        left_out_squared=(None,) * len(norms),
+    )
+
+
+def _with_parameters(parsed: ParsedExpression, order: int) -> Expansion:
+    """Expand a polynomial target whose parameters stay free."""
+    from ssiode.hermite.parametric_expansion import parametric_expansion
+
+    expansion = parametric_expansion(parsed)
+    outputs = len(parsed.outputs)
+    terms, left_out = [], [sympy.S.Zero] * outputs
+    for n in range(expansion.degree + 1):
+        for output, alpha, exact in expansion.at_order(n):
+            if n > order:
+                left_out[output] += exact**2 / _factorial(alpha)
+            else:
+                latex = _latex(alpha, exact)
+                terms.append(ExpansionTerm(output, alpha, str(exact), None, None, "nonzero", latex))
+    return Expansion(
+        order=order,
+        length=parsed.length,
+        outputs=outputs,
+        terms=tuple(sorted(terms, key=lambda term: term.output)),
+        left_out_norm=(None,) * outputs,
+        left_out_error=(None,) * outputs,
+        left_out_squared=tuple(str(sympy.expand(square)) for square in left_out),
     )
 
 
@@ -175,19 +214,19 @@ def _term(output: int, coefficient: Coefficient) -> ExpansionTerm:
         verdict=(
             "undecided" if coefficient.verdict is Verdict.UNDECIDED else coefficient.verdict.value
         ),
-        latex=_latex(coefficient),
+        latex=_latex(coefficient.alpha, exact, coefficient.value),
     )
 
 
-def _latex(coefficient: Coefficient) -> str:
-    factorial = _factorial(coefficient.alpha)
-    if coefficient.exact is None:
-        factor = f"{coefficient.value / factorial:.{_SHOWN_DIGITS}g}"
+def _latex(alpha: tuple[int, ...], exact: sympy.Expr | None, value: float = 0.0) -> str:
+    factorial = _factorial(alpha)
+    if exact is None:
+        factor = f"{value / factorial:.{_SHOWN_DIGITS}g}"
     else:
-        exact = coefficient.exact / factorial
-        text = sympy.latex(exact)
-        factor = rf"\left({text}\right)" if exact.is_Add else text
-    powers = [(token, power) for token, power in enumerate(coefficient.alpha, 1) if power]
+        shown = exact / factorial
+        text = sympy.latex(shown)
+        factor = rf"\left({text}\right)" if shown.is_Add else text
+    powers = [(token, power) for token, power in enumerate(alpha, 1) if power]
     polynomials = [rf"\mathrm{{He}}_{{{power}}}(z_{{{token}}})" for token, power in powers]
     product = " ".join(polynomials)
     if not product:
