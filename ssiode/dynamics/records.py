@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ssiode.errors import choose, whole_number
+from ssiode.memory import require_memory
 
 
 def record_steps(steps: int, records: int, spacing: str = "linear") -> np.ndarray:
@@ -22,8 +23,11 @@ def record_steps(steps: int, records: int, spacing: str = "linear") -> np.ndarra
     """
     records = whole_number("records", records, minimum=1)
     if choose("spacing", spacing, ("linear", "log")) == "linear":
+        records = min(records, steps)
+        require_memory({"records": 4.0 * records})
         grid = np.linspace(0, steps, records + 1)
     else:
+        require_memory({"records": 4.0 * records})
         grid = np.append(0, np.geomspace(1 if records > 1 else steps, steps, records))
     sorted_steps = np.rint(grid).astype(np.int64)
     return sorted_steps[np.diff(sorted_steps, prepend=-1) > 0]

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ssiode.dynamics.records import record_steps
+from ssiode.dynamics.start import initial_weights, random_directions
 from ssiode.errors import InputError, whole_number
 from ssiode.kernels.linker import link, piece
 from ssiode.kernels.streams import stream_states
+from ssiode.memory import require_memory
+from ssiode.population_risk.averages import finite_labels
 from ssiode.recovery import DEFAULT_THRESHOLD, check_threshold
 from ssiode.results import Ensemble
 from ssiode.settings import InitialCondition
@@ -22,6 +26,9 @@ if TYPE_CHECKING:
     from ssiode.problem import Problem
 
 _SECONDS_PER_CHUNK = 0.5
+# What Python hands to one call of a kernel stays below some ten megabytes.
+_FLOATS_PER_CHUNK = 2**21
+_TESTED_FIELDS = 1024
 # Every use of randomness has streams of its own, so that the records do not change the run.
 _TOKENS, _LABEL_NOISE, _FRESH_TOKENS, _FRESH_NOISE, _WEIGHTS, _DIRECTIONS = range(6)
 _NO_TARGET = '@njit(error_model="numpy")\ndef target_outputs(z_star, labels):\n    pass\n'
@@ -71,7 +78,8 @@ def run_sgd(
     Raises
     ------
     InputError
-        On numbers out of range, d < L + 2, or an infeasible initial state.
+        On numbers out of range, d < L + 2, an infeasible initial state, a target that is not
+        finite, or more memory than there is.
 
     Examples
     --------
@@ -85,8 +93,11 @@ def run_sgd(
         settings["initial"] = InitialCondition("fixed", e, m)
     problem = problem.replace(**settings)
     _check_dimension(problem)
-    run = _Run.start(problem, whole_number("fresh_samples", fresh_samples, minimum=1), threshold)
-    return run.record(record_steps(problem.sgd.steps, records, spacing), progress)
+    fresh_samples = whole_number("fresh_samples", fresh_samples, minimum=1)
+    steps = record_steps(problem.sgd.steps, records, spacing)
+    _check_memory(problem, len(steps))
+    _check_target(problem)
+    return _Run.start(problem, fresh_samples, threshold).record(steps, progress)
 
 
 def _check_dimension(problem: Problem) -> None:
@@ -97,30 +108,51 @@ def _check_dimension(problem: Problem) -> None:
         )
 
 
-def _directions(problem: Problem) -> np.ndarray:
-    """Random orthonormal vectors that span the encoding and the teacher, shape (r, d)."""
-    sequence = np.random.SeedSequence(problem.sgd.seed, spawn_key=(_DIRECTIONS,))
-    shape = (problem.sgd.d, problem.geometry.rank)
-    orthonormal, _ = np.linalg.qr(np.random.default_rng(sequence).standard_normal(shape))
-    return np.ascontiguousarray(orthonormal.T)
+def _check_memory(problem: Problem, n_records: int) -> None:
+    d, replicas, length = problem.sgd.d, problem.sgd.replicas, problem.length
+    rank, running = problem.geometry.rank, min(thread_count(), replicas)
+    weights = "d" if d > replicas else "replicas"
+    records = "records" if n_records > replicas else "replicas"
+    sizes = [
+        (weights, 2.0 * replicas * d + 24 * replicas),
+        (weights, float(replicas) * (length + 1) * rank),
+        ("d", 4.0 * rank * d + float(running) * length * d),
+        (records, 3.0 * n_records * replicas * (length + 2)),
+    ]
+    floats: dict[str, float] = {}
+    for setting, size in sizes:
+        floats[setting] = floats.get(setting, 0.0) + size
+    require_memory(floats)
 
 
-def _initial_weights(problem: Problem, directions: np.ndarray) -> np.ndarray:
-    """Unit vectors with the problem's initial overlaps, or uniform; shape (replicas, d)."""
-    fixed = problem.initial.fixed_state(problem.geometry)
-    weights = np.empty((problem.sgd.replicas, problem.sgd.d))
-    for replica, row in enumerate(weights):
-        sequence = np.random.SeedSequence(problem.sgd.seed, spawn_key=(_WEIGHTS, replica))
-        row[:] = np.random.default_rng(sequence).standard_normal(problem.sgd.d)
-        if fixed is None:
-            row /= np.linalg.norm(row)
-            continue
-        inside = problem.geometry.coordinates(fixed)
-        row -= (directions @ row) @ directions
-        row *= np.sqrt(max(0.0, 1.0 - inside @ inside)) / np.linalg.norm(row)
-        row += inside @ directions
-        row /= np.linalg.norm(row)
-    return weights
+def _check_target(problem: Problem) -> None:
+    """Refuse a target that is undefined on a noticeable part of the fields, at always the same."""
+    fields = np.random.default_rng(0).standard_normal((_TESTED_FIELDS, problem.length))
+    finite_labels(problem, fields)
+
+
+@dataclass
+class _Pace:
+    """How many samples of all replicas last half a second, after which Ctrl-C is seen."""
+
+    samples: int = 0
+    timed: int = 0
+    seconds: float = 0.0
+
+    def chunk(self, wanted: int, floats_per_sample: int) -> int:
+        """Return the size of the next chunk, at most `wanted`."""
+        if not self.timed:
+            return 1
+        per_sample = max(self.seconds / self.timed, 1e-12)
+        most = min(_SECONDS_PER_CHUNK / per_sample, _FLOATS_PER_CHUNK / floats_per_sample)
+        return int(np.clip(min(most, 8 * self.samples), 1, wanted))
+
+    def over(self, chunk: int, start: float) -> None:
+        """Count a chunk that began at `start`; the first one holds the compilation."""
+        if self.samples:
+            self.timed += chunk
+            self.seconds += time.perf_counter() - start
+        self.samples += chunk
 
 
 @dataclass
@@ -129,37 +161,44 @@ class _Run:
 
     problem: Problem
     kernels: ModuleType
-    constants: tuple[Any, ...]
+    model: Any
     weights: np.ndarray
+    updates: np.ndarray
     streams: list[np.ndarray]
     recovery_steps: np.ndarray
     alive: np.ndarray
     threshold: float
     fresh_samples: int
-    steps_done: int = 0
+    samples_done: int = 0
     stepping_seconds: float = 0.0
+    timed_samples: int = 0
+    _stepping: _Pace = field(default_factory=_Pace)
+    _measuring: _Pace = field(default_factory=_Pace)
     _latest: np.ndarray | None = None
 
     @classmethod
     def start(cls, problem: Problem, fresh_samples: int, threshold: float) -> _Run:
         threshold = check_threshold(threshold)
         geometry, length, sgd = problem.geometry, problem.length, problem.sgd
-        directions = _directions(problem)
-        constants = (
-            geometry.basis[-1] @ directions,
-            directions,
-            np.ascontiguousarray(geometry.basis),
-            geometry.injected,
-            problem.student.parameters(length),
-            problem.student.workspace_size(length),
-            problem.target.n_outputs,
-            float(np.sqrt(problem.label_noise)),
+        directions = random_directions(problem, _DIRECTIONS)
+        weights = initial_weights(problem, directions, _WEIGHTS)
+        kernels = _linked_kernels(problem)
+        model = kernels.Model(
+            teacher=geometry.basis[-1] @ directions,
+            directions=directions,
+            coordinates=np.ascontiguousarray(geometry.basis),
+            injected=geometry.injected,
+            parameters=problem.student.parameters(length),
+            workspace_size=problem.student.workspace_size(length),
+            n_outputs=problem.target.n_outputs,
+            noise_std=float(np.sqrt(problem.label_noise)),
         )
         run = cls(
             problem,
-            _linked_kernels(problem),
-            constants,
-            _initial_weights(problem, directions),
+            kernels,
+            model,
+            weights,
+            np.zeros_like(weights),
             [stream_states(sgd.seed, sgd.replicas, purpose) for purpose in range(_WEIGHTS)],
             np.full((sgd.replicas, 2), -1),
             np.ones(sgd.replicas, dtype=bool),
@@ -171,9 +210,14 @@ class _Run:
         run.recovery_steps[np.abs(v[:, -1]) >= threshold, 1] = 0
         return run
 
+    @property
+    def steps_done(self) -> int:
+        """Number of whole steps."""
+        return self.samples_done // self.problem.sgd.batch
+
     def overlaps(self) -> np.ndarray:
         """States (e, m) of the replicas, shape (replicas, L + 1); NaN where diverged."""
-        directions, coordinates = self.constants[1:3]
+        directions, coordinates = self.model.directions, self.model.coordinates
         # Row by row and without BLAS: the last digits must not depend on the number of replicas.
         components = np.array([(directions * row).sum(axis=1) for row in self.weights])
         v = (components[:, None, :] * coordinates).sum(axis=2)
@@ -230,73 +274,79 @@ class _Run:
         return f"all {self.problem.sgd.steps} steps were done"
 
     def _seconds_per_step(self) -> float | None:
-        if not self.steps_done or not self.stepping_seconds:
+        if not self.timed_samples or not self.stepping_seconds:
             return None
-        replicas = self.problem.sgd.replicas
-        return self.stepping_seconds / (self.steps_done * replicas)
+        sgd = self.problem.sgd
+        return self.stepping_seconds / (self.timed_samples * sgd.replicas) * sgd.batch
+
+    def _in_chunks(
+        self, n_samples: int, pace: _Pace, advance: Callable[[int, int], Any]
+    ) -> Iterator[tuple[int, list[Any]]]:
+        """Call `advance(replica, chunk)` for all replicas until the samples are done."""
+        replicas = range(self.problem.sgd.replicas)
+        floats_per_sample = self.problem.length + self.problem.target.n_outputs
+        while n_samples > 0:
+            chunk = pace.chunk(n_samples, floats_per_sample)
+            start = time.perf_counter()
+            values = map_in_threads(lambda replica: advance(replica, chunk), replicas)  # noqa: B023
+            pace.over(chunk, start)
+            n_samples -= chunk
+            yield chunk, values
 
     def _advance_to(self, step: int, bar: Any) -> None:
-        """Advance in chunks of about half a second, after which Ctrl-C is seen."""
-        while self.steps_done < step:
-            chunk = min(step - self.steps_done, self._chunk_steps())
-            seconds = map_in_threads(
-                lambda replica: self._advance_replica(replica, chunk),  # noqa: B023
-                range(self.problem.sgd.replicas),
-            )
-            # The first chunk is short and holds the compilation, so it is not timed.
-            if self.steps_done:
+        to_do = step * self.problem.sgd.batch - self.samples_done
+        for chunk, seconds in self._in_chunks(to_do, self._stepping, self._advance_replica):
+            before = self.steps_done
+            if self.samples_done:  # the first chunk compiles
+                self.timed_samples += chunk
                 self.stepping_seconds += sum(seconds)
-            self.steps_done += chunk
+            self.samples_done += chunk
             self._latest = self.overlaps()
-            bar.update(chunk)
+            bar.update(self.steps_done - before)
 
-    def _chunk_steps(self) -> int:
-        seconds = self._seconds_per_step()
-        if seconds is None:
-            return 1
-        sgd = self.problem.sgd
-        per_chunk = seconds * sgd.replicas / min(thread_count(), sgd.replicas)
-        growth = 8 * self.steps_done
-        return int(np.clip(_SECONDS_PER_CHUNK / per_chunk, 1, max(1, growth)))
-
-    def _advance_replica(self, replica: int, n_steps: int) -> float:
+    def _advance_replica(self, replica: int, n_samples: int) -> float:
         """Advance one replica unless it has diverged; return the seconds that the kernel took."""
         if not self.alive[replica]:
             return 0.0
-        problem, sgd = self.problem, self.problem.sgd
+        sgd = self.problem.sgd
         tokens, noise = (self.streams[purpose][replica] for purpose in (_TOKENS, _LABEL_NOISE))
-        labels = self._labels(tokens, n_steps * sgd.batch)
+        labels = self._labels(tokens, n_samples)
         start = time.perf_counter()
         self.alive[replica] = self.kernels.advance_replica(
             tokens,
             noise,
             self.weights[replica],
-            *self.constants,
+            self.updates[replica],
+            self.model,
             labels,
-            n_steps,
             sgd.batch,
-            sgd.gamma * problem.loss.scale / sgd.d,
+            sgd.gamma * self.problem.loss.scale / sgd.d,
             self.threshold,
-            self.steps_done,
+            self.samples_done,
             self.recovery_steps[replica],
         )
         return time.perf_counter() - start
 
     def _fresh_losses(self) -> np.ndarray:
-        def loss(replica: int) -> float:
+        """Mean losses of fresh samples, one a replica; NaN where diverged."""
+        totals = np.where(self.alive, 0.0, np.nan)
+
+        def add(replica: int, n_samples: int) -> float:
             if not self.alive[replica]:
                 return np.nan
             tokens, noise = (self.streams[p][replica] for p in (_FRESH_TOKENS, _FRESH_NOISE))
-            return self.kernels.fresh_loss(
+            return self.kernels.add_fresh_losses(
                 tokens,
                 noise,
                 self.weights[replica],
-                *self.constants,
-                self._labels(tokens, self.fresh_samples),
+                self.model,
+                self._labels(tokens, n_samples),
+                totals[replica],
             )
 
-        losses = map_in_threads(loss, range(self.problem.sgd.replicas))
-        return self.problem.loss.scale * np.array(losses)
+        for _, sums in self._in_chunks(self.fresh_samples, self._measuring, add):
+            totals[:] = sums
+        return self.problem.loss.scale * (totals / self.fresh_samples)
 
     def _labels(self, tokens: np.ndarray, n_samples: int) -> np.ndarray:
         """Labels of the next samples of a stream for a target that only Python can evaluate."""
@@ -304,7 +354,7 @@ class _Run:
         if target.expressions is not None:
             return np.empty((n_samples, 0))
         fields = np.empty((n_samples, target.length))
-        self.kernels.teacher_fields(tokens.copy(), self.constants[0], fields)
+        self.kernels.teacher_fields(tokens.copy(), self.model, fields)
         return target(fields)
 
 

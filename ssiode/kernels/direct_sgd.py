@@ -25,38 +25,30 @@ from ssiode.kernels.normals import fill_standard_normal
 # Sums over d may be reordered for speed; checks for NaN must survive.
 SUM_FLAGS = {"reassoc", "contract", "nsz", "arcp"}
 
-# What one sample is made of: fixed data, and buffers that are overwritten by each sample.
-Sample = namedtuple(
-    "Sample",
-    "teacher injected parameters noise_std"
-    " tokens z_star z labels noise outputs workspace cotangent gradient",
+# What stays the same for all replicas. Teacher: weights b of norm 1, shape (d,); directions, shape
+# (r, d), are orthonormal; coordinates, shape (L + 1, r), are in them those of P_1, ..., P_L and b.
+Model = namedtuple(
+    "Model",
+    "teacher directions coordinates injected parameters workspace_size n_outputs noise_std",
 )
+
+# Buffers that are overwritten by each sample.
+Sample = namedtuple("Sample", "tokens z_star z labels noise outputs workspace cotangent gradient")
 
 
 @njit(error_model="numpy")
-def make_sample(
-    teacher: np.ndarray,
-    injected: np.ndarray,
-    parameters: np.ndarray,
-    workspace_size: int,
-    n_outputs: int,
-    noise_std: float,
-) -> Sample:
+def make_sample(model: Model) -> Sample:
     """Allocate the buffers of one sample."""
-    length = injected.shape[0]
+    length = model.injected.shape[0]
     return Sample(
-        teacher,
-        injected,
-        parameters,
-        noise_std,
-        np.empty(length * teacher.shape[0]),
+        np.empty(length * model.teacher.shape[0]),
         np.empty(length),
         np.empty(length),
-        np.empty(n_outputs),
-        np.empty(n_outputs),
-        np.empty(n_outputs),
-        np.empty(workspace_size),
-        np.empty(n_outputs),
+        np.empty(model.n_outputs),
+        np.empty(model.n_outputs),
+        np.empty(model.n_outputs),
+        np.empty(model.workspace_size),
+        np.empty(model.n_outputs),
         np.empty(length),
     )
 
@@ -78,25 +70,23 @@ def add_multiple(factor: float, x: np.ndarray, out: np.ndarray) -> None:
 
 
 @njit(error_model="numpy")
-def write_overlaps(
-    weights: np.ndarray, directions: np.ndarray, coordinates: np.ndarray, overlaps: np.ndarray
-) -> None:
+def write_overlaps(weights: np.ndarray, model: Model, overlaps: np.ndarray) -> None:
     """Write (e_1, ..., e_L, m) of the weights."""
     overlaps[:] = 0.0
-    for k in range(directions.shape[0]):
-        component = dot_product(directions[k], weights)
+    for k in range(model.directions.shape[0]):
+        component = dot_product(model.directions[k], weights)
         for i in range(overlaps.shape[0]):
-            overlaps[i] += coordinates[i, k] * component
+            overlaps[i] += model.coordinates[i, k] * component
 
 
 @njit(error_model="numpy")
-def draw_fields(token_stream: np.ndarray, sample: Sample) -> None:
+def draw_fields(token_stream: np.ndarray, model: Model, sample: Sample) -> None:
     """Draw the tokens of one sample and write their teacher fields."""
-    d = sample.teacher.shape[0]
+    d = model.teacher.shape[0]
     fill_standard_normal(token_stream, sample.tokens)
     for token in range(sample.z.shape[0]):
         row = sample.tokens[token * d : (token + 1) * d]
-        sample.z_star[token] = dot_product(row, sample.teacher)
+        sample.z_star[token] = dot_product(row, model.teacher)
 
 
 @njit(error_model="numpy")
@@ -105,50 +95,45 @@ def evaluate_sample(
     weights: np.ndarray,
     overlaps: np.ndarray,
     given_label: np.ndarray,
+    model: Model,
     sample: Sample,
 ) -> float:
     """Return the loss of the drawn tokens and leave its gradient in z behind."""
     d = weights.shape[0]
     for token in range(sample.z.shape[0]):
         row = sample.tokens[token * d : (token + 1) * d]
-        sample.z[token] = dot_product(row, weights) + overlaps[token] + sample.injected[token]
+        sample.z[token] = dot_product(row, weights) + overlaps[token] + model.injected[token]
     if given_label.shape[0] > 0:
         for a in range(sample.labels.shape[0]):
             sample.labels[a] = given_label[a]
     else:
         target_outputs(sample.z_star, sample.labels)
-    if sample.noise_std > 0.0:
+    if model.noise_std > 0.0:
         fill_standard_normal(noise_stream, sample.noise)
         for a in range(sample.labels.shape[0]):
-            sample.labels[a] += sample.noise_std * sample.noise[a]
-    student_forward(sample.z, sample.parameters, sample.workspace, sample.outputs)
+            sample.labels[a] += model.noise_std * sample.noise[a]
+    student_forward(sample.z, model.parameters, sample.workspace, sample.outputs)
     loss = loss_forward(sample.labels, sample.outputs, sample.cotangent)
     student_backward(
-        sample.z, sample.parameters, sample.workspace, sample.cotangent, sample.gradient
+        sample.z, model.parameters, sample.workspace, sample.cotangent, sample.gradient
     )
     return loss
 
 
 @njit(error_model="numpy")
-def add_sample_gradient(
-    factor: float,
-    sample: Sample,
-    directions: np.ndarray,
-    coordinates: np.ndarray,
-    out: np.ndarray,
-) -> None:
+def add_sample_gradient(factor: float, model: Model, sample: Sample, out: np.ndarray) -> None:
     """Add factor * sum_l g_l (x_l + P_l) to out."""
     d = out.shape[0]
     length = sample.z.shape[0]
     for token in range(length):
         row = sample.tokens[token * d : (token + 1) * d]
         add_multiple(factor * sample.gradient[token], row, out)
-    for k in range(directions.shape[0]):
+    for k in range(model.directions.shape[0]):
         along = 0.0
         for token in range(length):
-            along += sample.gradient[token] * coordinates[token, k]
+            along += sample.gradient[token] * model.coordinates[token, k]
         if along != 0.0:
-            add_multiple(factor * along, directions[k], out)
+            add_multiple(factor * along, model.directions[k], out)
 
 
 @njit(error_model="numpy", nogil=True, cache=True)
@@ -156,23 +141,18 @@ def advance_replica(
     token_stream: np.ndarray,
     noise_stream: np.ndarray,
     weights: np.ndarray,
-    teacher: np.ndarray,
-    directions: np.ndarray,
-    coordinates: np.ndarray,
-    injected: np.ndarray,
-    parameters: np.ndarray,
-    workspace_size: int,
-    n_outputs: int,
-    noise_std: float,
+    update: np.ndarray,
+    model: Model,
     given_labels: np.ndarray,
-    n_steps: int,
     batch: int,
     step_size: float,
     threshold: float,
-    steps_done: int,
+    samples_done: int,
     recovery_steps: np.ndarray,
 ) -> bool:
-    """Advance one replica by `n_steps` steps; return False once its weights are not finite.
+    """Advance one replica by some samples; return False once its weights are not finite.
+
+    A step ends with the last sample of its batch, so a call may begin and end inside of a step.
 
     Parameters
     ----------
@@ -180,74 +160,66 @@ def advance_replica(
         Streams of random numbers, advanced in place.
     weights : array of shape (d,)
         Student weights u of norm 1, updated in place.
-    teacher : array of shape (d,)
-        Teacher weights b of norm 1.
-    directions, coordinates : arrays of shape (r, d), (L + 1, r)
-        Orthonormal directions and, in them, the rows P_1, ..., P_L and b.
-    given_labels : array of shape (n_steps * batch, k) or (n_steps * batch, 0)
+    update : array of shape (d,)
+        Sum over the samples of an unfinished step, 0 between two steps; updated in place.
+    given_labels : array of shape (n_samples, k) or (n_samples, 0)
         Labels to use; with no columns the target computes them.
     step_size : float
         gamma * loss scale / d.
+    samples_done : int
+        Samples of the run before this call.
     recovery_steps : int64 array of shape (2,)
         Steps after which |(e, m)| and |m| first reached the threshold; -1 until then.
     """
-    sample = make_sample(teacher, injected, parameters, workspace_size, n_outputs, noise_std)
-    overlaps = np.empty(coordinates.shape[0])
-    update = np.zeros(weights.shape[0])
-    write_overlaps(weights, directions, coordinates, overlaps)
-    for step in range(n_steps):
-        update[:] = 0.0
-        for i in range(batch):
-            draw_fields(token_stream, sample)
-            given_label = given_labels[step * batch + i]
-            evaluate_sample(noise_stream, weights, overlaps, given_label, sample)
-            add_sample_gradient(-step_size / batch, sample, directions, coordinates, update)
+    sample = make_sample(model)
+    overlaps = np.empty(model.coordinates.shape[0])
+    write_overlaps(weights, model, overlaps)
+    for i in range(given_labels.shape[0]):
+        draw_fields(token_stream, model, sample)
+        evaluate_sample(noise_stream, weights, overlaps, given_labels[i], model, sample)
+        add_sample_gradient(-step_size / batch, model, sample, update)
+        steps, samples_of_next = divmod(samples_done + i + 1, batch)
+        if samples_of_next > 0:
+            continue
         add_multiple(1.0, update, weights)
+        update[:] = 0.0
         norm = sqrt(dot_product(weights, weights))
         if not isfinite(norm) or norm == 0.0:
             return False
-        for i in range(weights.shape[0]):
-            weights[i] /= norm
-        write_overlaps(weights, directions, coordinates, overlaps)
+        for j in range(weights.shape[0]):
+            weights[j] /= norm
+        write_overlaps(weights, model, overlaps)
         if recovery_steps[0] < 0 and dot_product(overlaps, overlaps) >= threshold * threshold:
-            recovery_steps[0] = steps_done + step + 1
+            recovery_steps[0] = steps
         if recovery_steps[1] < 0 and abs(overlaps[-1]) >= threshold:
-            recovery_steps[1] = steps_done + step + 1
+            recovery_steps[1] = steps
     return True
 
 
 @njit(error_model="numpy", nogil=True, cache=True)
-def fresh_loss(
+def add_fresh_losses(
     token_stream: np.ndarray,
     noise_stream: np.ndarray,
     weights: np.ndarray,
-    teacher: np.ndarray,
-    directions: np.ndarray,
-    coordinates: np.ndarray,
-    injected: np.ndarray,
-    parameters: np.ndarray,
-    workspace_size: int,
-    n_outputs: int,
-    noise_std: float,
+    model: Model,
     given_labels: np.ndarray,
+    total: float,
 ) -> float:
-    """Mean loss, without the loss scale, of as many fresh samples as there are given labels."""
-    sample = make_sample(teacher, injected, parameters, workspace_size, n_outputs, noise_std)
-    overlaps = np.empty(coordinates.shape[0])
-    write_overlaps(weights, directions, coordinates, overlaps)
-    total = 0.0
+    """Total plus the losses, without their scale, of as many samples as there are given labels."""
+    sample = make_sample(model)
+    overlaps = np.empty(model.coordinates.shape[0])
+    write_overlaps(weights, model, overlaps)
     for i in range(given_labels.shape[0]):
-        draw_fields(token_stream, sample)
-        total += evaluate_sample(noise_stream, weights, overlaps, given_labels[i], sample)
-    return total / given_labels.shape[0]
+        draw_fields(token_stream, model, sample)
+        total += evaluate_sample(noise_stream, weights, overlaps, given_labels[i], model, sample)
+    return total
 
 
 @njit(error_model="numpy", nogil=True, cache=True)
-def teacher_fields(token_stream: np.ndarray, teacher: np.ndarray, fields: np.ndarray) -> None:
+def teacher_fields(token_stream: np.ndarray, model: Model, fields: np.ndarray) -> None:
     """Write the teacher fields of the next samples of the stream, shape (n_samples, L)."""
-    length = fields.shape[1]
-    sample = make_sample(teacher, np.zeros(length), np.zeros(1), 1, 1, 0.0)
+    sample = make_sample(model)
     for i in range(fields.shape[0]):
-        draw_fields(token_stream, sample)
-        for token in range(length):
+        draw_fields(token_stream, model, sample)
+        for token in range(fields.shape[1]):
             fields[i, token] = sample.z_star[token]

@@ -1,7 +1,7 @@
-"""Direct SGD: what a run promises, and its law against SGD written again in plain NumPy.
+"""Direct SGD: what a run promises, however it is computed.
 
 Seeds are fixed, so a test passes always or never; the stated false-alarm rates are the
-probabilities that a correct program would fail with seeds drawn at random. They sum to below 1e-3.
+probabilities that a correct program would fail with seeds drawn at random.
 """
 
 import signal
@@ -11,63 +11,14 @@ import time
 
 import numpy as np
 import pytest
-from scipy.stats import chi2, ks_2samp, kstest, norm
+from scipy.stats import kstest, norm
 
-from ssiode import Attention, Encoding, InputError, Problem, Target, TiedNetwork, risk, run_sgd
+from ssiode import Attention, Encoding, InputError, Problem, Target, run_sgd
 from ssiode.dynamics import sgd
-from ssiode.loss import FrobeniusLoss, SquaredLoss
+from tests.dynamics.problems import ATTENTION, CORRELATED, two_squares
 
 FALSE_ALARM = 1e-5
 RECORDED = ("steps", "e", "m", "loss", "recovery_steps", "semantic_recovery_steps")
-
-
-def two_squares(z):
-    return (z**2 - 1).sum(axis=-1)
-
-
-def odd_and_even(z):
-    return z[..., 0] + z[..., 0] * z[..., 1]
-
-
-def quadratic_sum(z):
-    return (z**2 - 1).sum(axis=-1) / 2 + z[..., 0]
-
-
-def four_outputs(z):
-    return np.stack([np.tanh(z[..., 0]), z[..., 1], z[..., 0] * z[..., 1], 0.3 + 0 * z[..., 0]], -1)
-
-
-# Python functions as targets share the kernels of one student and loss.
-ATTENTION = Problem(Target(two_squares, length=2), Attention("trace"), Encoding("opposite"))
-CORRELATED = Problem(
-    Target(odd_and_even, length=2),
-    Attention("trace"),
-    Encoding(
-        "gram",
-        matrix=((1.0, 0.6), (0.6, 1.0)),
-        teacher_overlap=(0.5, -0.2),
-        injected=(0.7, -0.4),
-    ),
-    SquaredLoss(scale=0.5),
-    label_noise=2.0,
-)
-NETWORK = Problem(
-    Target(quadratic_sum, length=5),
-    TiedNetwork("relu"),
-    Encoding(
-        "matrix",
-        matrix=tuple(map(tuple, 0.4 * np.eye(5)[:, :3] + 0.1)),
-        teacher_overlap=(0.16, 0.0, 0.12, 0.04, 0.04),
-    ),
-    label_noise=3.0,
-)
-WHOLE_MATRIX = Problem(
-    Target(four_outputs, length=2),
-    Attention("identity"),
-    Encoding("opposite", injected=(0.3, 0.2)),
-    FrobeniusLoss(scale=2.0),
-    label_noise=0.2,
-)
 
 
 def equal(first, second):
@@ -97,6 +48,18 @@ def test_it_does_not_depend_on_the_threads(run, monkeypatch, threads):
 def test_it_does_not_depend_on_the_chunks(run, monkeypatch, seconds):
     monkeypatch.setattr(sgd, "_SECONDS_PER_CHUNK", seconds)
     assert equal(run, run_sgd(ATTENTION, **SETTINGS, records=6, threshold=0.25))
+
+
+@pytest.mark.parametrize("seconds", [1e-9, 3e-5, 100.0])
+def test_chunks_may_end_inside_of_a_batch(monkeypatch, seconds):
+    # One target in a kernel and one in Python; label noise has a stream of its own.
+    for target in (Target("z1*z2 + z1"), CORRELATED.target):
+        problem = CORRELATED.replace(target=target, batch=7, gamma=1.0, d=20, steps=9, replicas=3)
+        whole = run_sgd(problem, records=3, fresh_samples=50)
+        with monkeypatch.context() as patch:
+            patch.setattr(sgd, "_SECONDS_PER_CHUNK", seconds)
+            patch.setattr(sgd, "_FLOATS_PER_CHUNK", 15)
+            assert equal(whole, run_sgd(problem, records=3, fresh_samples=50))
 
 
 @pytest.mark.parametrize("replicas", [1, 3, 9])
@@ -191,172 +154,6 @@ def test_random_weights_are_uniform_on_the_sphere(name):
     assert np.all(np.abs(covariance - problem.geometry.metric) < bound)
 
 
-# The law of the overlaps against plain NumPy -----------------------------------------------------
-
-
-def softmax_rows(z):
-    scores = z[:, :, None] * z[:, None, :]
-    weights = np.exp(scores - scores.max(axis=2, keepdims=True))
-    return weights / weights.sum(axis=2, keepdims=True)
-
-
-def outputs(student, z):
-    if isinstance(student, TiedNetwork):
-        return np.maximum(z.sum(axis=1, keepdims=True) / np.sqrt(z.shape[1]), 0)
-    matrix = softmax_rows(z)
-    if student.reduction == "trace":
-        return np.trace(matrix, axis1=1, axis2=2)[:, None]
-    return matrix.reshape(len(z), -1)
-
-
-def losses(problem, y, z):
-    residual = ((y - outputs(problem.student, z)) ** 2).sum(axis=1)
-    return residual if problem.loss.kind == "squared" else np.sqrt(residual)
-
-
-def field_gradient(problem, y, z):
-    """Central differences of the loss in the fields; their error of 1e-9 is no matter here."""
-    gradient = np.empty_like(z)
-    for token in range(z.shape[1]):
-        shift = 1e-5 * (np.arange(z.shape[1]) == token)
-        change = losses(problem, y, z + shift) - losses(problem, y, z - shift)
-        gradient[:, token] = problem.loss.scale * change / 2e-5
-    return gradient
-
-
-class PlainSGD:
-    """SGD with weights of norm sqrt(d) and tokens of variance 1/d, many replicas at once."""
-
-    def __init__(self, problem, v0, d, replicas, seed):
-        self.problem, self.d, self.generator = problem, d, np.random.default_rng(seed)
-        length = problem.length
-        gram = np.zeros((length + 1, length + 1))
-        gram[:length, :length] = problem.encoding.geometry(length).gram
-        gram[:length, length] = gram[length, :length] = problem.geometry.teacher_overlap
-        gram[length, length] = 1.0
-        values, vectors = np.linalg.eigh(gram)
-        root = vectors * np.sqrt(np.maximum(values, 0))
-        frame = np.linalg.qr(self.generator.standard_normal((d, length + 1)))[0].T
-        rows = root @ frame
-        self.positions, self.teacher = rows[:length], rows[length] * np.sqrt(d)
-        # The shortest weights with the wanted overlaps, and a random orthogonal rest.
-        shortest = np.linalg.pinv(rows, rcond=1e-6) @ v0
-        rest = self.generator.standard_normal((replicas, d))
-        rest -= rest @ np.linalg.pinv(rows, rcond=1e-6) @ rows
-        rest *= np.sqrt(1 - shortest @ shortest) / np.linalg.norm(rest, axis=1, keepdims=True)
-        self.weights = np.sqrt(d) * (shortest + rest)
-
-    def overlaps(self):
-        e = self.weights @ self.positions.T / np.sqrt(self.d)
-        return np.column_stack([e, self.weights @ self.teacher / self.d])
-
-    def step(self, gamma, batch):
-        problem, d = self.problem, self.d
-        update = np.zeros_like(self.weights)
-        for _ in range(batch):
-            shape = (len(self.weights), problem.length, d)
-            tokens = self.generator.standard_normal(shape) / np.sqrt(d)
-            y = problem.target(tokens @ self.teacher)
-            y = y + np.sqrt(problem.label_noise) * self.generator.standard_normal(y.shape)
-            encoded = tokens + self.positions / np.sqrt(d)
-            z = np.einsum("rld,rd->rl", encoded, self.weights) + problem.geometry.injected
-            gradient = field_gradient(problem, y, z)
-            update += np.einsum("rl,rld->rd", gradient, encoded)
-        weights = self.weights - gamma / batch * update
-        self.weights = np.sqrt(d) * weights / np.linalg.norm(weights, axis=1, keepdims=True)
-
-
-LAWS = {
-    "attention": (ATTENTION, (0.3, -0.3), 0.4, 1.0, 1),
-    "correlated": (CORRELATED, (0.3, 0.2), 0.3, 1.0, 4),
-    "network": (NETWORK, None, 0.3, 0.4, 4),
-    "whole matrix": (WHOLE_MATRIX, (0.3, -0.3), 0.4, 0.5, 1),
-}
-
-
-def start(name):
-    problem, e, m, gamma, batch = LAWS[name]
-    if e is None:
-        # A combination of the first row of the encoding and the teacher.
-        v0 = problem.geometry.metric @ np.array([0.5, 0, 0, 0, 0, m])
-        return problem, v0, gamma, batch
-    return problem, np.append(e, m), gamma, batch
-
-
-@pytest.mark.parametrize("name", LAWS)
-def test_one_step_moves_the_overlaps_as_plain_sgd_does(name):
-    problem, v0, gamma, batch = start(name)
-    d, replicas = 15, 2000
-    ours = run_sgd(
-        problem,
-        e=v0[:-1],
-        m=v0[-1],
-        gamma=gamma,
-        d=d,
-        batch=batch,
-        steps=1,
-        replicas=replicas,
-        records=1,
-        fresh_samples=1,
-    ).v[:, 1]
-    plain = PlainSGD(problem, v0, d, replicas, seed=1)
-    np.testing.assert_allclose(plain.overlaps(), np.tile(v0, (replicas, 1)), atol=1e-12)
-    plain.step(gamma, batch)
-    theirs = plain.overlaps()
-    # Means, through the independent directions, by a chi-square; every direction's law by KS.
-    ours, theirs = (problem.geometry.coordinates(v) for v in (ours, theirs))
-    rank = problem.geometry.rank
-    difference = ours.mean(axis=0) - theirs.mean(axis=0)
-    covariance = (np.cov(ours.T) + np.cov(theirs.T)) / replicas
-    assert difference @ np.linalg.solve(covariance, difference) < chi2.isf(FALSE_ALARM, rank)
-    for k in range(rank):
-        assert ks_2samp(ours[:, k], theirs[:, k]).pvalue > FALSE_ALARM
-    # The step is no small one: the means have moved by many standard errors.
-    moved = ours.mean(axis=0) - problem.geometry.coordinates(v0)
-    assert moved @ np.linalg.solve(covariance, moved) > 40
-
-
-@pytest.mark.parametrize("name", LAWS)
-def test_many_steps_move_the_overlaps_as_plain_sgd_does(name):
-    problem, v0, gamma, batch = start(name)
-    d, steps, replicas = 20, 60 if batch == 1 else 25, 800
-    ours = run_sgd(
-        problem,
-        e=v0[:-1],
-        m=v0[-1],
-        gamma=gamma,
-        d=d,
-        batch=batch,
-        steps=steps,
-        replicas=replicas,
-        records=1,
-        fresh_samples=1,
-        seed=5,
-    ).v[:, -1]
-    plain = PlainSGD(problem, v0, d, replicas, seed=2)
-    for _ in range(steps):
-        plain.step(gamma, batch)
-    ours, theirs = (problem.geometry.coordinates(v) for v in (ours, plain.overlaps()))
-    for k in range(problem.geometry.rank):
-        assert ks_2samp(ours[:, k], theirs[:, k]).pvalue > FALSE_ALARM
-    squares = [(coordinates**2).sum(axis=1) for coordinates in (ours, theirs)]
-    assert ks_2samp(*squares).pvalue > FALSE_ALARM
-
-
-def test_a_wrong_noise_or_batch_is_noticed():
-    # A control: the comparison above must tell other settings apart.
-    problem, v0, gamma, batch = start("network")
-    options = {"e": v0[:-1], "m": v0[-1], "gamma": gamma, "d": 20, "steps": 25, "records": 1}
-    options |= {"replicas": 800, "fresh_samples": 1, "batch": batch}
-    runs = [
-        run_sgd(problem, **{**options, **changes}, seed=seed).v[:, -1]
-        for seed, changes in enumerate([{}, {"label_noise": 0.0}, {"batch": 1}])
-    ]
-    for other in runs[1:]:
-        ours, theirs = (problem.geometry.coordinates(v) for v in (runs[0], other))
-        assert min(ks_2samp(ours[:, k], theirs[:, k]).pvalue for k in range(4)) < 1e-9
-
-
 # What is recorded --------------------------------------------------------------------------------
 
 
@@ -365,41 +162,18 @@ def test_overlaps_are_those_of_the_weights(monkeypatch):
 
     class Spy(sgd._Run):
         def overlaps(self):
-            kept[self.steps_done] = (self.weights.copy(), self.constants)
+            kept[self.steps_done] = (self.weights.copy(), self.model)
             return super().overlaps()
 
     monkeypatch.setattr(sgd, "_Run", Spy)
     run = run_sgd(CORRELATED, e=(0.1, 0.3), m=0.3, gamma=0.5, d=30, steps=60, replicas=3, records=4)
     for record, step in enumerate(run.steps):
-        weights, constants = kept[int(step)]
-        teacher, directions, coordinates = constants[:3]
-        rows = coordinates @ directions
+        weights, model = kept[int(step)]
+        rows = model.coordinates @ model.directions
         np.testing.assert_allclose(rows @ rows.T, CORRELATED.geometry.metric, atol=1e-13)
-        np.testing.assert_allclose(rows[-1], teacher, atol=1e-15)
+        np.testing.assert_allclose(rows[-1], model.teacher, atol=1e-15)
         np.testing.assert_allclose(np.linalg.norm(weights, axis=1), 1.0, atol=1e-14)
         np.testing.assert_allclose(run.v[:, record], weights @ rows.T, atol=1e-14)
-
-
-@pytest.mark.parametrize("name", LAWS)
-def test_the_fresh_loss_is_the_population_risk(name):
-    problem, v0, _, _ = start(name)
-    run = run_sgd(
-        problem,
-        e=v0[:-1],
-        m=v0[-1],
-        gamma=0.0,
-        d=20,
-        steps=1,
-        replicas=64,
-        records=1,
-        fresh_samples=2000,
-    )
-    theory = risk(problem, e=v0[:-1], m=v0[-1], engine="montecarlo", samples=2**16)
-    loss = run.loss.ravel()
-    error = np.hypot(loss.std(ddof=1) / np.sqrt(loss.size), theory.value_error)
-    # Means of 128 means of 2000 losses, normal enough; Student's law with 127 degrees.
-    assert abs(loss.mean() - theory.value) < 4.6 * error
-    assert error < 0.02 * theory.value
 
 
 def test_recovery_steps_are_first_passages():
@@ -452,17 +226,40 @@ def test_bad_input_is_refused_in_one_line(settings):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("settings", "part"),
+    [
+        ({"d": 10**12}, "lower d"),
+        ({"replicas": 10**12}, "lower replicas"),
+        ({"replicas": 10**12, "d": 4}, "lower replicas"),
+        ({"records": 10**12, "steps": 10**12}, "lower records"),
+        ({"records": 10**12, "steps": 10**12, "spacing": "log"}, "lower records"),
+    ],
+    ids=str,
+)
+def test_what_does_not_fit_into_memory_is_refused_at_once(settings, part):
+    with pytest.raises(InputError, match="of memory") as caught:
+        run_sgd(ATTENTION, **settings)
+    assert part in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["log(z1)", "sqrt(z1*z2)", "1/sign(z1 + abs(z1))"])
+def test_a_target_that_is_undefined_somewhere_is_refused_by_name(text):
+    with pytest.raises(InputError, match="target is not finite at z = "):
+        run_sgd(ATTENTION.replace(target=Target(text, length=2)), d=20, steps=10)
+
+
 def huge(z):
-    return np.exp(np.exp(z[..., 0] ** 2))
+    return 1e200 * z[..., 0]
 
 
 def rarely_missing(z):
-    return np.where(z[..., 0] > 2.5, np.nan, two_squares(z))
+    return np.where(z[..., 0] > 4.0, np.nan, two_squares(z))
 
 
 def test_diverged_replicas_are_marked_and_the_others_go_on():
     problem = Problem(Target(rarely_missing, length=2), Attention("trace"), Encoding("opposite"))
-    settings = {"e": (0.1, -0.1), "m": 0.2, "gamma": 0.3, "d": 37, "steps": 100, "replicas": 8}
+    settings = {"e": (0.1, -0.1), "m": 0.2, "gamma": 0.3, "d": 9, "steps": 20_000, "replicas": 8}
     run = run_sgd(problem, **settings, records=100, fresh_samples=1)
     lost = np.isnan(run.m)
     assert run.status == "diverged"
@@ -526,12 +323,17 @@ print(run.status, len(run.steps), run.m.shape, run.message, sep="|")
 """
 
 
-@pytest.mark.parametrize("threads", ["1", "2"])
-def test_a_real_interrupt_ends_a_long_run_soon(run, monkeypatch, threads):
+ONE_LARGE_BATCH = LONG_RUN.replace("steps=10**9", "steps=2, batch=10**12").replace(
+    "len(run.steps)", "20"
+)
+
+
+@pytest.mark.parametrize(("threads", "program"), [("1", LONG_RUN), ("2", ONE_LARGE_BATCH)])
+def test_a_real_interrupt_ends_a_long_run_soon(run, monkeypatch, threads, program):
     # The fixture has left the compiled kernels in the cache.
     monkeypatch.setenv("SSIODE_THREADS", threads)
     process = subprocess.Popen(
-        [sys.executable, "-c", LONG_RUN], stdout=subprocess.PIPE, text=True, start_new_session=True
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, start_new_session=True
     )
     assert process.stdout.readline() == "ready\n"
     time.sleep(2.5)
@@ -544,5 +346,5 @@ def test_a_real_interrupt_ends_a_long_run_soon(run, monkeypatch, threads):
     assert process.returncode == 0
     assert status == "interrupted"
     assert int(records) > 10
-    assert shape == f"(3, {records})"
+    assert shape in (f"(3, {records})", "(3, 1)")
     assert message.startswith("interrupted after")

@@ -1,0 +1,199 @@
+"""The law of direct SGD against SGD written again in plain NumPy, and against the risk.
+
+Seeds are fixed, so a test passes always or never; the stated false-alarm rates are the
+probabilities that a correct program would fail with seeds drawn at random. They sum to below 1e-3.
+"""
+
+import numpy as np
+import pytest
+from scipy.stats import chi2, ks_2samp
+
+from ssiode import TiedNetwork, risk, run_sgd
+from tests.dynamics.problems import ATTENTION, CORRELATED, NETWORK, WHOLE_MATRIX
+
+FALSE_ALARM = 1e-5
+
+
+def softmax_rows(z):
+    scores = z[:, :, None] * z[:, None, :]
+    weights = np.exp(scores - scores.max(axis=2, keepdims=True))
+    return weights / weights.sum(axis=2, keepdims=True)
+
+
+def outputs(student, z):
+    if isinstance(student, TiedNetwork):
+        return np.maximum(z.sum(axis=1, keepdims=True) / np.sqrt(z.shape[1]), 0)
+    matrix = softmax_rows(z)
+    if student.reduction == "trace":
+        return np.trace(matrix, axis1=1, axis2=2)[:, None]
+    return matrix.reshape(len(z), -1)
+
+
+def losses(problem, y, z):
+    residual = ((y - outputs(problem.student, z)) ** 2).sum(axis=1)
+    return residual if problem.loss.kind == "squared" else np.sqrt(residual)
+
+
+def field_gradient(problem, y, z):
+    """Central differences of the loss in the fields; their error of 1e-9 is no matter here."""
+    gradient = np.empty_like(z)
+    for token in range(z.shape[1]):
+        shift = 1e-5 * (np.arange(z.shape[1]) == token)
+        change = losses(problem, y, z + shift) - losses(problem, y, z - shift)
+        gradient[:, token] = problem.loss.scale * change / 2e-5
+    return gradient
+
+
+class PlainSGD:
+    """SGD with weights of norm sqrt(d) and tokens of variance 1/d, many replicas at once."""
+
+    def __init__(self, problem, v0, d, replicas, seed):
+        self.problem, self.d, self.generator = problem, d, np.random.default_rng(seed)
+        length = problem.length
+        gram = np.zeros((length + 1, length + 1))
+        gram[:length, :length] = problem.encoding.geometry(length).gram
+        gram[:length, length] = gram[length, :length] = problem.geometry.teacher_overlap
+        gram[length, length] = 1.0
+        values, vectors = np.linalg.eigh(gram)
+        root = vectors * np.sqrt(np.maximum(values, 0))
+        frame = np.linalg.qr(self.generator.standard_normal((d, length + 1)))[0].T
+        rows = root @ frame
+        self.positions, self.teacher = rows[:length], rows[length] * np.sqrt(d)
+        # The shortest weights with the wanted overlaps, and a random orthogonal rest.
+        shortest = np.linalg.pinv(rows, rcond=1e-6) @ v0
+        rest = self.generator.standard_normal((replicas, d))
+        rest -= rest @ np.linalg.pinv(rows, rcond=1e-6) @ rows
+        rest *= np.sqrt(1 - shortest @ shortest) / np.linalg.norm(rest, axis=1, keepdims=True)
+        self.weights = np.sqrt(d) * (shortest + rest)
+
+    def overlaps(self):
+        e = self.weights @ self.positions.T / np.sqrt(self.d)
+        return np.column_stack([e, self.weights @ self.teacher / self.d])
+
+    def step(self, gamma, batch):
+        problem, d = self.problem, self.d
+        update = np.zeros_like(self.weights)
+        for _ in range(batch):
+            shape = (len(self.weights), problem.length, d)
+            tokens = self.generator.standard_normal(shape) / np.sqrt(d)
+            y = problem.target(tokens @ self.teacher)
+            y = y + np.sqrt(problem.label_noise) * self.generator.standard_normal(y.shape)
+            encoded = tokens + self.positions / np.sqrt(d)
+            z = np.einsum("rld,rd->rl", encoded, self.weights) + problem.geometry.injected
+            gradient = field_gradient(problem, y, z)
+            update += np.einsum("rl,rld->rd", gradient, encoded)
+        weights = self.weights - gamma / batch * update
+        self.weights = np.sqrt(d) * weights / np.linalg.norm(weights, axis=1, keepdims=True)
+
+
+LAWS = {
+    "attention": (ATTENTION, (0.3, -0.3), 0.4, 1.0, 1),
+    "correlated": (CORRELATED, (0.3, 0.2), 0.3, 1.0, 4),
+    "network": (NETWORK, None, 0.3, 0.4, 4),
+    "whole matrix": (WHOLE_MATRIX, (0.3, -0.3), 0.4, 0.5, 1),
+}
+
+
+def start(name):
+    problem, e, m, gamma, batch = LAWS[name]
+    if e is None:
+        # A combination of the first row of the encoding and the teacher.
+        v0 = problem.geometry.metric @ np.array([0.5, 0, 0, 0, 0, m])
+        return problem, v0, gamma, batch
+    return problem, np.append(e, m), gamma, batch
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_one_step_moves_the_overlaps_as_plain_sgd_does(name):
+    problem, v0, gamma, batch = start(name)
+    d, replicas = 15, 2000
+    ours = run_sgd(
+        problem,
+        e=v0[:-1],
+        m=v0[-1],
+        gamma=gamma,
+        d=d,
+        batch=batch,
+        steps=1,
+        replicas=replicas,
+        records=1,
+        fresh_samples=1,
+    ).v[:, 1]
+    plain = PlainSGD(problem, v0, d, replicas, seed=1)
+    np.testing.assert_allclose(plain.overlaps(), np.tile(v0, (replicas, 1)), atol=1e-12)
+    plain.step(gamma, batch)
+    theirs = plain.overlaps()
+    # Means, through the independent directions, by a chi-square; every direction's law by KS.
+    ours, theirs = (problem.geometry.coordinates(v) for v in (ours, theirs))
+    rank = problem.geometry.rank
+    difference = ours.mean(axis=0) - theirs.mean(axis=0)
+    covariance = (np.cov(ours.T) + np.cov(theirs.T)) / replicas
+    assert difference @ np.linalg.solve(covariance, difference) < chi2.isf(FALSE_ALARM, rank)
+    for k in range(rank):
+        assert ks_2samp(ours[:, k], theirs[:, k]).pvalue > FALSE_ALARM
+    # The step is no small one: the means have moved by many standard errors.
+    moved = ours.mean(axis=0) - problem.geometry.coordinates(v0)
+    assert moved @ np.linalg.solve(covariance, moved) > 40
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_many_steps_move_the_overlaps_as_plain_sgd_does(name):
+    problem, v0, gamma, batch = start(name)
+    d, steps, replicas = 20, 60 if batch == 1 else 25, 800
+    ours = run_sgd(
+        problem,
+        e=v0[:-1],
+        m=v0[-1],
+        gamma=gamma,
+        d=d,
+        batch=batch,
+        steps=steps,
+        replicas=replicas,
+        records=1,
+        fresh_samples=1,
+        seed=5,
+    ).v[:, -1]
+    plain = PlainSGD(problem, v0, d, replicas, seed=2)
+    for _ in range(steps):
+        plain.step(gamma, batch)
+    ours, theirs = (problem.geometry.coordinates(v) for v in (ours, plain.overlaps()))
+    for k in range(problem.geometry.rank):
+        assert ks_2samp(ours[:, k], theirs[:, k]).pvalue > FALSE_ALARM
+    squares = [(coordinates**2).sum(axis=1) for coordinates in (ours, theirs)]
+    assert ks_2samp(*squares).pvalue > FALSE_ALARM
+
+
+def test_a_wrong_noise_or_batch_is_noticed():
+    # A control: the comparison above must tell other settings apart.
+    problem, v0, gamma, batch = start("network")
+    options = {"e": v0[:-1], "m": v0[-1], "gamma": gamma, "d": 20, "steps": 25, "records": 1}
+    options |= {"replicas": 800, "fresh_samples": 1, "batch": batch}
+    runs = [
+        run_sgd(problem, **{**options, **changes}, seed=seed).v[:, -1]
+        for seed, changes in enumerate([{}, {"label_noise": 0.0}, {"batch": 1}])
+    ]
+    for other in runs[1:]:
+        ours, theirs = (problem.geometry.coordinates(v) for v in (runs[0], other))
+        assert min(ks_2samp(ours[:, k], theirs[:, k]).pvalue for k in range(4)) < 1e-9
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_the_fresh_loss_is_the_population_risk(name):
+    problem, v0, _, _ = start(name)
+    run = run_sgd(
+        problem,
+        e=v0[:-1],
+        m=v0[-1],
+        gamma=0.0,
+        d=20,
+        steps=1,
+        replicas=64,
+        records=1,
+        fresh_samples=2000,
+    )
+    theory = risk(problem, e=v0[:-1], m=v0[-1], engine="montecarlo", samples=2**16)
+    loss = run.loss.ravel()
+    error = np.hypot(loss.std(ddof=1) / np.sqrt(loss.size), theory.value_error)
+    # Means of 128 means of 2000 losses, normal enough; Student's law with 127 degrees.
+    assert abs(loss.mean() - theory.value) < 4.6 * error
+    assert error < 0.02 * theory.value
