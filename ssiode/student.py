@@ -43,6 +43,11 @@ class Student(Configurable, ABC):
         """Sources that define `student_forward` and `student_backward`."""
 
     @property
+    def activation_expression(self) -> tuple[sympy.Expr, sympy.Symbol] | None:
+        """The sigma and s of students f = sigma(s) of the sum of the fields, None for others."""
+        return None
+
+    @property
     def is_smooth(self) -> bool:
         """Whether f has all derivatives, so that Gauss-Hermite quadrature converges fast."""
         return True
@@ -131,14 +136,14 @@ class _SummedFields(Student):
 
     @property
     @abstractmethod
-    def _activation_expression(self) -> tuple[sympy.Expr, sympy.Symbol]:
-        """The activation sigma(s) and its variable s."""
+    def activation_expression(self) -> tuple[sympy.Expr, sympy.Symbol]:
+        """The activation sigma(s), without the scale, and its variable s."""
 
     def kernel_pieces(self) -> tuple[str, ...]:
         """The activation and its derivative, generated from SymPy, and the sum."""
         from ssiode.expression.code import kernel_function
 
-        sigma, s = self._activation_expression
+        sigma, s = self.activation_expression
         return (
             piece("scalar_functions"),
             kernel_function("activation", [sigma], [s]),
@@ -162,7 +167,8 @@ class LinearAttention(_SummedFields):
         object.__setattr__(self, "scale", finite_number("student scale", self.scale))
 
     @property
-    def _activation_expression(self) -> tuple[sympy.Expr, sympy.Symbol]:
+    def activation_expression(self) -> tuple[sympy.Expr, sympy.Symbol]:
+        """See :attr:`Student.activation_expression`."""
         from ssiode.expression.activation import parse_activation
 
         return parse_activation("square")
@@ -192,10 +198,11 @@ class TiedNetwork(_SummedFields):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", finite_number("student scale", self.scale))
-        _ = self._activation_expression
+        _ = self.activation_expression
 
     @cached_property
-    def _activation_expression(self) -> tuple[sympy.Expr, sympy.Symbol]:
+    def activation_expression(self) -> tuple[sympy.Expr, sympy.Symbol]:
+        """See :attr:`Student.activation_expression`."""
         from ssiode.expression.activation import parse_activation
 
         return parse_activation(self.activation)
@@ -205,4 +212,4 @@ class TiedNetwork(_SummedFields):
         """Whether the activation has no kink or jump."""
         from ssiode.expression.smoothness import is_smooth
 
-        return is_smooth(self._activation_expression[0])
+        return is_smooth(self.activation_expression[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import click
@@ -39,7 +40,7 @@ def command(
     rows += [(f"dR/de{i + 1}", gradient[i], error[i]) for i in range(built.length)]
     rows += [("dR/dm", gradient[-1], error[-1])]
     rows += [("V", result.second_moment, result.second_moment_error)]
-    text = "\n".join(f"{name:8s} {value: .10g}  +- {bound:.1e}" for name, value, bound in rows)
+    text = "\n".join(f"{name:8s} {value: .10g}  +- {_bound(bound)}" for name, value, bound in rows)
     data = {
         "value": result.value,
         "error": result.value_error,
@@ -51,3 +52,7 @@ def command(
         "reason": result.reason,
     }
     emit(data, as_json, f"{text}\nengine: {result.engine} ({result.reason})")
+
+
+def _bound(error: float) -> str:
+    return f"{error:.1e}" if math.isfinite(error) else "unknown"

