@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Self
 
 import sympy
@@ -11,7 +12,7 @@ import sympy
 from ssiode.errors import InputError
 from ssiode.hermite.closed_form import MAX_ORDER, ClosedForm
 from ssiode.hermite.coefficient import Coefficient, Verdict
-from ssiode.hermite.numeric import numeric_coefficients
+from ssiode.hermite.numeric import NumericTarget
 from ssiode.hermite.sources import CoefficientSource
 
 _MAX_NUMERIC_ORDER = 12
@@ -55,6 +56,10 @@ class NumericSource(CoefficientSource):
         self._tokens = tokens
         self._known: dict[int, tuple[Coefficient, ...]] = {}
 
+    @cached_property
+    def _target(self) -> NumericTarget:
+        return NumericTarget(self._expression, self._tokens)
+
     def coefficients(self, order: int) -> tuple[Coefficient, ...]:
         """See :meth:`CoefficientSource.coefficients`."""
         if order not in self._known:
@@ -65,9 +70,7 @@ class NumericSource(CoefficientSource):
                     f"order {order} has {count} coefficients with {length} tokens; at most "
                     f"{_MAX_INDICES} are computed numerically, lower --max-order or --length"
                 )
-            found = numeric_coefficients(
-                self._expression, self._tokens, multi_indices(length, order)
-            )
+            found = self._target.coefficients(multi_indices(length, order))
             kept = (c for c in found.values() if c.verdict is not Verdict.ZERO)
             self._known[order] = tuple(kept)
         return self._known[order]

@@ -72,22 +72,44 @@ def numeric_coefficients(
     >>> [(round(c.value, 6), c.verdict.value, c.reason) for c in found.values()]
     [(0.605706, 'nonzero', '|value| > error'), (0.0, 'zero', 'odd in z1')]
     """
-    wanted = _checked(alphas, len(tokens))
-    parts = _Parts(expression, tokens)
-    parts.check()
-    symmetry = Symmetry.of(expression, tokens)
-    found: dict[Alpha, Coefficient] = {}
-    needed: dict[Alpha, list[tuple[Alpha, int]]] = {}
-    for alpha in wanted:
-        if (reason := symmetry.zero_reason(alpha)) is not None:
-            found[alpha] = Coefficient(alpha, sympy.S.Zero, 0.0, 0.0, Verdict.ZERO, reason)
-        else:
-            first, sign = symmetry.representative(alpha)
-            needed.setdefault(first, []).append((alpha, sign))
-    for first, estimate in parts.estimates(list(needed), rtol, budget).items():
-        for alpha, sign in needed[first]:
-            found[alpha] = _coefficient(alpha, sign, estimate)
-    return {alpha: found[alpha] for alpha in wanted}
+    return NumericTarget(expression, tokens).coefficients(alphas, rtol, budget)
+
+
+class NumericTarget:
+    """A target checked once, whose coefficients are asked for again and again.
+
+    Parameters and errors are those of :func:`numeric_coefficients`.
+
+    Examples
+    --------
+    >>> from ssiode.expression import token_symbols
+    >>> z = token_symbols(1)
+    >>> [c.verdict.value for c in NumericTarget(sympy.cos(z[0]), z).coefficients([(1,)]).values()]
+    ['zero']
+    """
+
+    def __init__(self, expression: sympy.Expr, tokens: Sequence[sympy.Symbol]) -> None:
+        self._parts = _Parts(expression, tokens)
+        self._parts.check()
+        self._symmetry = Symmetry.of(expression, tokens)
+
+    def coefficients(
+        self, alphas: Iterable[Alpha], rtol: float = 1e-10, budget: int = DEFAULT_BUDGET
+    ) -> dict[Alpha, Coefficient]:
+        """Return the coefficients by multi-index."""
+        wanted = _checked(alphas, len(self._parts.tokens))
+        found: dict[Alpha, Coefficient] = {}
+        needed: dict[Alpha, list[tuple[Alpha, int]]] = {}
+        for alpha in wanted:
+            if (reason := self._symmetry.zero_reason(alpha)) is not None:
+                found[alpha] = Coefficient(alpha, sympy.S.Zero, 0.0, 0.0, Verdict.ZERO, reason)
+            else:
+                first, sign = self._symmetry.representative(alpha)
+                needed.setdefault(first, []).append((alpha, sign))
+        for first, estimate in self._parts.estimates(list(needed), rtol, budget).items():
+            for alpha, sign in needed[first]:
+                found[alpha] = _coefficient(alpha, sign, estimate)
+        return {alpha: found[alpha] for alpha in wanted}
 
 
 def numeric_estimates(
