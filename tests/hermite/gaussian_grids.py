@@ -14,6 +14,7 @@ OPERATIONS = {
     "cos": np.cos,
     "sinh": np.sinh,
     "cosh": np.cosh,
+    "log": np.log,
     "erf": erf,
     "tanh": np.tanh,
     "Abs": np.abs,
