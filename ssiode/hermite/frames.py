@@ -20,6 +20,7 @@ import numpy as np
 import sympy
 
 from ssiode.expression.functions import He, relu
+from ssiode.hermite.grouping import by_shared_symbols
 
 Direction = tuple[sympy.Expr, ...]
 
@@ -62,21 +63,10 @@ def _summands(expression: sympy.Expr) -> Iterator[sympy.Expr]:
 
 
 def _factors(summand: sympy.Expr) -> list[sympy.Expr]:
-    groups: list[tuple[frozenset[sympy.Symbol], list[sympy.Expr]]] = []
-    constants = []
-    for factor in sympy.Mul.make_args(summand):
-        tokens = frozenset(factor.free_symbols)
-        if not tokens:
-            constants.append(factor)
-            continue
-        members, apart = [factor], []
-        for other, others in groups:
-            if other & tokens:
-                tokens, members = tokens | other, others + members
-            else:
-                apart.append((other, others))
-        groups = [*apart, (tokens, members)]
-    products = [sympy.Mul(*members) for _, members in groups]
+    factors = sympy.Mul.make_args(summand)
+    constants = [factor for factor in factors if not factor.free_symbols]
+    groups = by_shared_symbols(factor for factor in factors if factor.free_symbols)
+    products = [sympy.Mul(*members) for members in groups]
     if len(products) < 2:
         return [summand]
     if constants:

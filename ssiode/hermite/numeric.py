@@ -23,6 +23,7 @@ from ssiode.hermite.coefficient import Coefficient, Verdict
 from ssiode.hermite.factor_averages import Factor
 from ssiode.hermite.factor_rules import averages
 from ssiode.hermite.frames import split_terms
+from ssiode.hermite.grouping import by_shared_symbols
 from ssiode.hermite.symmetry import Symmetry
 
 Alpha = tuple[int, ...]
@@ -177,7 +178,8 @@ def truncation_norm(
     True
     """
     square = error = 0.0
-    for group in _connected(split_terms(expression)):
+    terms = [sympy.Mul(*term.factors) for term in split_terms(expression)]
+    for group in by_shared_symbols(terms):
         part = sympy.Add(*group)
         used = tuple(token for token in tokens if token in part.free_symbols)
         if not used:
@@ -343,17 +345,3 @@ def _up_to(length: int, order: int) -> list[Alpha]:
         raise InputError(f"there are {count} coefficients up to order {order}; lower the order")
     orders = itertools.product(range(order + 1), repeat=length)
     return [alpha for alpha in orders if sum(alpha) <= order]
-
-
-def _connected(terms: Sequence) -> list[list[sympy.Expr]]:
-    groups: list[tuple[set[sympy.Symbol], list[sympy.Expr]]] = []
-    for term in terms:
-        product = sympy.Mul(*term.factors)
-        tokens, members, apart = set(product.free_symbols), [product], []
-        for other, others in groups:
-            if other & tokens:
-                tokens, members = tokens | other, others + members
-            else:
-                apart.append((other, others))
-        groups = [*apart, (tokens, members)]
-    return [members for _, members in groups]

@@ -97,13 +97,11 @@ def sign_function(functions: Functions, function: Function) -> Function:
     >>> sign_function(functions, square) == functions.constant(rational(1))
     True
     """
-    field = functions.field
     function = functions.in_tokens(function)
     if set(function) <= {UNIT}:
-        return functions.constant(rational(sign(field, function.get(UNIT, {}))))
-    segments = _segments(functions, pieces(functions, function))
-    signs = [functions.constant(rational(side)) for side in segments.signs]
-    return _joined(functions, segments.direction, segments.points, signs)
+        side = sign(functions.field, function.get(UNIT, {}))
+        return functions.constant(rational(side))
+    return _by_sign(functions, function, lambda _, side: functions.constant(rational(side)))
 
 
 def absolute_function(functions: Functions, function: Function) -> Function:
@@ -126,9 +124,16 @@ def absolute_function(functions: Functions, function: Function) -> Function:
     function = functions.in_tokens(function)
     if set(function) <= {UNIT}:
         return functions.multiply(function, sign_function(functions, function))
+    return _by_sign(functions, function, lambda piece, side: functions.scale(piece, rational(side)))
+
+
+def _by_sign(
+    functions: Functions, function: Function, image: Callable[[Function, int], Function]
+) -> Function:
+    """Join the images of the pieces between roots, each made from the piece and its sign."""
     segments = _segments(functions, pieces(functions, function))
     images = [
-        functions.scale(_along(functions, segments.direction, polynomial), rational(side))
+        image(_along(functions, segments.direction, polynomial), side)
         for polynomial, side in zip(segments.polynomials, segments.signs, strict=True)
     ]
     return _joined(functions, segments.direction, segments.points, images)

@@ -12,6 +12,7 @@ from ssiode.errors import InputError
 from ssiode.expression.functions import He, relu, sigmoid
 from ssiode.hermite.field import NoClosedForm, rational, scale
 from ssiode.hermite.functions import MAX_DEGREE, UNIT, Function, Functions
+from ssiode.hermite.grouping import by_shared_symbols
 from ssiode.hermite.multiplied import describe
 from ssiode.hermite.piecewise import absolute_function, map_pieces, sign_function
 
@@ -89,7 +90,7 @@ class Reader:
         return self._read[expression]
 
     def _product(self, factors: Sequence[sympy.Expr]) -> list[Product]:
-        groups = _by_shared_symbols(factors)
+        groups = by_shared_symbols(factors)
         sums = [
             self.products(group[0])
             if len(group) == 1 and not group[0].is_Mul
@@ -341,20 +342,6 @@ def _is_small_factor(factor: sympy.Expr) -> bool:
     base, exponent = factor.as_base_exp()
     is_whole = exponent.is_Integer and 0 < exponent <= _MAX_FACTORED_DEGREE
     return bool(base.is_Symbol and is_whole)
-
-
-def _by_shared_symbols(factors: Sequence[sympy.Expr]) -> list[list[sympy.Expr]]:
-    """Group factors so that different groups have no token in common, constants aside."""
-    groups: list[tuple[set[sympy.Symbol], list[sympy.Expr]]] = []
-    for factor in factors:
-        symbols, members, apart = set(factor.free_symbols), [factor], []
-        for other, others in groups:
-            if other & symbols:
-                symbols, members = symbols | other, others + members
-            else:
-                apart.append((other, others))
-        groups = [*apart, (symbols, members)]
-    return [members for _, members in groups]
 
 
 def _negative(frozen: tuple) -> tuple:
