@@ -36,14 +36,19 @@ def pareto_fit(excesses: np.ndarray) -> tuple[float, float]:
     # Relative to the largest, so that nothing over- or underflows.
     x, largest = excesses / excesses[-1], excesses[-1]
     theta = 1.0 - np.sqrt(n_points / (np.arange(1, n_points + 1) - 0.5))
-    theta = 1.0 + theta / (3 * max(quartile / largest, 1e-12))
+    theta = _not_zero(1.0 + theta / (3 * max(quartile / largest, 1e-12)))
     shapes = np.log1p(-theta[:, None] * x).mean(axis=1)
     likelihood = count * (np.log(-theta / shapes) - shapes - 1)
     weights = np.exp(likelihood - likelihood.max())
-    mean = (weights @ theta) / weights.sum()
+    mean = _not_zero((weights @ theta) / weights.sum())
     shape = np.log1p(-mean * x).mean()
     # The prior is worth ten numbers from a law of shape 1/2.
     return float((count * shape + 5.0) / (count + 10.0)), float(-shape / mean * largest)
+
+
+def _not_zero(theta: np.ndarray) -> np.ndarray:
+    """At 0 the law is exponential, the limit of 0 / 0."""
+    return np.where(np.abs(theta) < 1e-9, 1e-9, theta)
 
 
 def tail_length(samples: int) -> int:

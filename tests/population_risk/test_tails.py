@@ -39,6 +39,19 @@ def test_the_fit_finds_the_shape_of_pareto_samples(shape, scale):
     assert abs(np.mean(scales) - 1) < 4 * 2 / math.sqrt(500 * 20)
 
 
+def test_the_fit_has_a_limit_at_exponential_tails():
+    # Of 100 numbers whose quartile is a third of (sqrt(40 / 0.5) - 1) of the largest, one of the
+    # trial values is 0.
+    sample = np.linspace(0.01, 1.0, 100)
+    for trial in range(40):
+        quartile = (np.sqrt(40 / (trial + 0.5)) - 1) / 3
+        if 0 < quartile < 1:
+            sample[24] = quartile
+            shape, scale = pareto_fit(sample)
+            assert np.isfinite(shape)
+            assert scale > 0
+
+
 @pytest.mark.parametrize(
     "largest",
     [np.zeros(50), np.ones(50), 1 + 1e-15 * np.arange(50), np.r_[np.zeros(46), np.ones(4)]],
