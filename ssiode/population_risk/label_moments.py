@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ssiode.errors import InputError
@@ -14,6 +15,7 @@ _LONGEST = 8
 _LARGEST = 200
 
 
+@lru_cache(maxsize=32)
 def label_square(target: Target) -> float | None:
     """E |g|^2 where it has a closed form that is cheap to find, else None.
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
 from ssiode.errors import whole_number
 from ssiode.hermite.nodes import gauss_hermite, gauss_hermite_grid
+from ssiode.loss import SquaredLoss
 from ssiode.population_risk.averages import (
     Averager,
     NodeSet,
@@ -15,6 +17,7 @@ from ssiode.population_risk.averages import (
     orthogonal_overlap,
 )
 from ssiode.population_risk.finite_moments import check_finite_moments
+from ssiode.population_risk.label_moments import label_square
 from ssiode.population_risk.protocol import RiskEngine, RiskEvaluation
 
 if TYPE_CHECKING:
@@ -127,10 +130,19 @@ class QuadratureEngine(RiskEngine):
             differences = [np.abs(moments - self._sum(c, v)) for c in self._coarse_nodes]
             error = np.max(differences, axis=0) * (2 if self.problem.is_smooth else 3)
         error += self._average.rounding(moments, v)
+        error[0] += self._label_error
         for neighbour in (self._average.neighbour_of_pole(v), self._smoothed_state(v)):
             if neighbour is not None:
                 error[-2] += 2 * abs(moments[-2] - self._sum(self._nodes, neighbour)[-2])
         return RiskEvaluation.of(moments, error, self._average.units, self.name, self.description)
+
+    @cached_property
+    def _label_error(self) -> float:
+        """Error of E |g|^2, a part of R, where it has a closed form and is not rounding."""
+        squared = isinstance(self.problem.loss, SquaredLoss)
+        exact = label_square(self.problem.target) if squared else None
+        error = 0.0 if exact is None else abs(self.label_square - exact)
+        return error if error > _ROUNDING * self.label_square else 0.0
 
     def _smoothed_state(self, v: np.ndarray) -> np.ndarray | None:
         """State with s = spacing of the nodes in place of a smaller one, None without kinks."""

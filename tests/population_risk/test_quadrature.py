@@ -303,6 +303,20 @@ def test_the_highest_order_has_no_warning():
     assert abs(result.value - 1.0) <= result.value_error < 1e-8
 
 
+def test_events_beyond_the_nodes_show_in_the_error():
+    # The last node of 10 is 4.86 and the largest shift 0.5: y is 0 on all of them.
+    problem = Problem(Target("heaviside(z1 - 8)*1e12"), TiedNetwork("tanh"))
+    missing = 1e24 * math.erfc(8 / math.sqrt(2)) / 2
+    result = QuadratureEngine(problem, 10).evaluate(np.zeros(2))
+    assert result.value < 1.0
+    assert result.value_error > missing
+    # Negative control: the same without an expression.
+    opaque = Target(lambda z: 1e12 * (z[..., 0] > 8), length=1)
+    assert (
+        QuadratureEngine(problem.replace(target=opaque), 10).evaluate(np.zeros(2)).value_error < 1
+    )
+
+
 def test_the_companion_has_larger_errors():
     problem, _ = SETTINGS["trace, opposite"]
     engine = QuadratureEngine(problem, 12)
