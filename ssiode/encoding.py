@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ssiode.errors import InputError, choose, finite_number, number_list
+from ssiode.errors import InputError, choose, finite_number, number_list, shown
 from ssiode.geometry import Geometry
 
 GramBuilder = Callable[["Encoding", int], np.ndarray]
@@ -72,7 +72,8 @@ class Encoding:
             needs = "needs" if wants_matrix else "takes no"
             raise InputError(f"encoding {self.kind!r} {needs} 'matrix'")
         if self.norm != 1.0 and self.kind not in ("opposite", "orthonormal"):
-            raise InputError(f"encoding {self.kind!r} takes no 'norm'; scale its rows instead")
+            mend = "scale its rows instead" if wants_matrix else "choose opposite or orthonormal"
+            raise InputError(f"encoding {self.kind!r} takes no 'norm'; {mend}")
         if self.matrix is not None:
             object.__setattr__(self, "matrix", _as_rows(self.matrix))
         for name in ("teacher_overlap", "injected"):
@@ -123,14 +124,14 @@ def _gram(encoding: Encoding, length: int) -> np.ndarray:
     gram = np.array(encoding.matrix)
     if gram.shape != (length, length):
         raise InputError(f"the Gram matrix is {gram.shape}; it must be ({length}, {length})")
-    if not np.allclose(gram, gram.T, rtol=0, atol=1e-12 * max(1.0, np.abs(gram).max())):
+    if not np.allclose(gram, gram.T, rtol=0, atol=1e-12 * np.abs(gram).max()):
         raise InputError("the Gram matrix is not symmetric; give G = P P^T")
     return (gram + gram.T) / 2
 
 
 def _as_rows(value: Sequence[Sequence[float]]) -> tuple[tuple[float, ...], ...]:
     if isinstance(value, str) or not hasattr(value, "__iter__"):
-        raise InputError(f"matrix is {value!r}; it must be a list of rows of numbers")
+        raise InputError(f"matrix is {shown(value)}; it must be a list of rows of numbers")
     rows = tuple(number_list("a row of the matrix", row) for row in value)
     if not rows or not rows[0] or len({len(row) for row in rows}) != 1:
         raise InputError("the rows of the encoding matrix must have one length, at least 1")

@@ -8,6 +8,7 @@ import numbers
 from collections.abc import Iterable
 
 _LONGEST_SHOWN = 60
+_LONGEST_PATH = 160
 
 
 class InputError(ValueError):
@@ -57,7 +58,7 @@ def finite_number(name: str, value: object, *, minimum: float = -math.inf) -> fl
     except OverflowError:
         number = math.nan
     if not math.isfinite(number) or number < minimum:
-        raise InputError(f"{name} is {_shown(value)}; it must be {bound}")
+        raise InputError(f"{name} is {shown(value)}; it must be {bound}")
     return number
 
 
@@ -72,9 +73,9 @@ def whole_number(name: str, value: object, *, minimum: int, maximum: int | None 
     except (ValueError, OverflowError):
         number = None
     if number is None or number != value or number < minimum:
-        raise InputError(f"{name} is {_shown(value)}; it must be a whole number >= {minimum}")
+        raise InputError(f"{name} is {shown(value)}; it must be a whole number >= {minimum}")
     if maximum is not None and number > maximum:
-        raise InputError(f"{name} is {_shown(value)}; it must be a whole number <= {maximum}")
+        raise InputError(f"{name} is {shown(value)}; it must be a whole number <= {maximum}")
     return number
 
 
@@ -85,7 +86,7 @@ def number_list(name: str, value: object) -> tuple[float, ...]:
     (1.0, 0.5)
     """
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise InputError(f"{name} is {_shown(value)}; it must be a list of numbers, one per token")
+        raise InputError(f"{name} is {shown(value)}; it must be a list of numbers, one per token")
     return tuple(finite_number(f"an entry of {name}", entry) for entry in value)
 
 
@@ -93,10 +94,24 @@ def _is_real(value: object) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
-def _shown(value: object) -> str:
-    """Show any value in one short line."""
+def shown(value: object) -> str:
+    """Show any value in one short line.
+
+    >>> shown(["z"] * 1000)
+    "['z', 'z', 'z', 'z', 'z', 'z', 'z', 'z', 'z', 'z', 'z', '..."
+    """
     try:
         text = " ".join(repr(value).split())
     except ValueError:  # Python does not print integers of thousands of digits
         return "too long to show"
     return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 3] + "..."
+
+
+def shown_path(path: object) -> str:
+    """Show a path in quotes; of a very long one the end, which names the file.
+
+    >>> shown_path("problem.toml")
+    "'problem.toml'"
+    """
+    text = repr(str(path))
+    return text if len(text) <= _LONGEST_PATH else "'..." + text[3 - _LONGEST_PATH :]

@@ -11,6 +11,7 @@ from ssiode.errors import InputError, finite_number, number_list
 
 _RANK_TOLERANCE = 1e-12
 _FEASIBILITY_TOLERANCE = 1e-9
+_ROUNDING = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,8 +117,11 @@ class Geometry:
         return np.sum(self.coordinates(v) ** 2, axis=-1)
 
     def outside_range(self, v: np.ndarray) -> np.ndarray:
-        """How far v is from the range of the metric, 0 for a reachable direction."""
-        return np.linalg.norm(v - self.coordinates(v) @ self.basis.T, axis=-1)
+        """How far v is from the range of the metric in units of the norms of its rows, 0 inside."""
+        rows = np.append(np.diag(self.gram), 1.0)
+        # A row of zeros has no scale of its own and takes that of the largest row.
+        scales = np.sqrt(np.where(rows > 0, rows, max(rows[:-1].max(), 0.0) or 1.0))
+        return np.abs((v - self.coordinates(v) @ self.basis.T) / scales).max(axis=-1)
 
     def state(self, e: np.ndarray | float | None = None, m: float = 0.0) -> np.ndarray:
         """Return the feasible state v = (e, m), shape (L+1,), from user input.
@@ -140,13 +144,25 @@ class Geometry:
             )
         v = np.array([*overlaps, finite_number("m", m)])
         self.check_feasible(v)
-        return v
+        return self.projected(v)
+
+    def projected(self, v: np.ndarray) -> np.ndarray:
+        """Return v, or the nearest feasible state where rounding has put v outside.
+
+        >>> Geometry(np.zeros((1, 1)), np.zeros(1), np.zeros(1)).projected(np.array([0.0, 1.0]))
+        array([0., 1.])
+        """
+        u = self.coordinates(v)
+        square = float(u @ u)
+        if square <= 1.0 + _ROUNDING and self.outside_range(v) <= _RANK_TOLERANCE:
+            return v
+        return self.basis @ (u / max(1.0, np.sqrt(square)))
 
     def check_feasible(self, v: np.ndarray) -> None:
         """Raise `InputError` if no student weights have the overlaps v = (e, m)."""
         if np.abs(v).max() > 1e100:  # its square would overflow below
             raise InputError(f"(e, m) = {_shown(v)} is infeasible: an overlap is far beyond 1")
-        if self.outside_range(v) > _FEASIBILITY_TOLERANCE * max(1.0, np.linalg.norm(v)):
+        if self.outside_range(v) > _FEASIBILITY_TOLERANCE:
             nearest = self.basis @ np.linalg.lstsq(self.basis, v)[0]
             raise InputError(
                 f"(e, m) = {_shown(v)} is infeasible: it is outside the span of this encoding and "
@@ -155,7 +171,7 @@ class Geometry:
         square = float(self.squared_length(v))
         if square > 1.0 + _FEASIBILITY_TOLERANCE:
             raise InputError(
-                f"(e, m) = {_shown(v)} is infeasible: v^T Gamma^+ v = {square:.6g} and must be "
+                f"(e, m) = {_shown(v)} is infeasible: v^T Gamma^+ v = {square:.10g} and must be "
                 f"<= 1; the nearest state on this ray is {_shown(v / np.sqrt(square))}"
             )
 
@@ -167,4 +183,6 @@ class Geometry:
 
 
 def _shown(v: np.ndarray) -> str:
-    return "(" + ", ".join(f"{round(float(x), 12) + 0.0:.6g}" for x in v) + ")"
+    """Digits enough to tell 1.000001 from 1, and no rounding errors beside larger entries."""
+    negligible = 1e-12 * np.abs(v).max()
+    return "(" + ", ".join(f"{float(x) if abs(x) > negligible else 0.0:.10g}" for x in v) + ")"

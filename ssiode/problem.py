@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+import stat
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from ssiode.encoding import Encoding
-from ssiode.errors import InputError, finite_number, unknown_name
+from ssiode.errors import InputError, finite_number, shown, shown_path, unknown_name
 from ssiode.geometry import Geometry
 from ssiode.loss import Loss, SquaredLoss
 from ssiode.registry import build, set_fields
@@ -21,6 +23,8 @@ from ssiode.settings import InitialCondition, SGDSettings
 from ssiode.student import Student
 from ssiode.target import Target
 
+_LARGEST_FILE = 10**6
+_LONG_KEY = "_." * 50  # its reading would take a time that grows with the square
 _TABLES = ("target", "student", "encoding", "loss", "sgd", "initial")
 
 
@@ -94,9 +98,9 @@ class Problem:
         It is the overlaps given here, else those of the initial condition; a random start is
         drawn from the seed.
         """
-        if e is None and m is None:
-            return self.initial.state(self.geometry, self.sgd.d, self.sgd.seed)
-        return self.geometry.state(e, 0.0 if m is None else m)
+        given = e is not None or m is not None
+        initial = self.initial.with_overlaps(e, m) if given else self.initial
+        return initial.state(self.geometry, self.sgd.d, self.sgd.seed)
 
     def replace(self, **changes: Any) -> Self:
         """Copy with fields, or settings of the run, changed.
@@ -140,7 +144,7 @@ class Problem:
             if name not in _TABLES:
                 raise unknown_name("table", name, _TABLES)
             if not isinstance(table, Mapping):
-                raise InputError(f"[{name}] is {table!r}; it must be a table of keys")
+                raise InputError(f"[{name}] is {shown(table)}; it must be a table of keys")
         if "target" not in tables:
             raise InputError("the problem has no target; give [target] or --target")
         target = dict(tables["target"])
@@ -181,27 +185,59 @@ def read_tables(path: str | Path) -> dict[str, Any]:
     """Read the tables of a problem file, with the rows of a matrix kept in a .npy file."""
     path = Path(path)
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = _regular_file(path).decode("utf-8")
+        if _LONG_KEY in re.sub(r"[^.,=\n\[\]{}]+", "_", text):
+            raise ValueError("a key has more parts than a problem file has")
+        tables = tomllib.loads(text)
     except OSError as error:
-        shown = repr(str(path))
-        raise InputError(f"cannot read {shown}: {error.strerror}; give a problem file") from error
+        name = shown_path(path)
+        raise InputError(f"cannot read {name}: {error.strerror}; give a problem file") from error
+    except InputError:
+        raise
     except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, numbers or nesting too big
         line = " ".join(str(error).split())
-        raise InputError(f"{str(path)!r} is not a TOML file: {line}") from error
+        raise InputError(f"{shown_path(path)} is not a TOML file: {line}") from error
     encoding = tables.get("encoding")
     if isinstance(encoding, dict) and isinstance(encoding.get("matrix"), str):
         encoding["matrix"] = load_rows(path.parent / encoding["matrix"])
     return tables
 
 
+def _regular_file(path: Path) -> bytes:
+    """Return the content of a file, and never wait for a pipe or read a device without end."""
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise InputError(
+            f"cannot read {shown_path(path)}: it is no file but a folder, a pipe or a device; "
+            "give a problem file"
+        )
+    if status.st_size > _LARGEST_FILE:
+        raise InputError(
+            f"{shown_path(path)} has {status.st_size} bytes and a problem file at most "
+            f"{_LARGEST_FILE}; keep a large matrix in a .npy file"
+        )
+    return path.read_bytes()
+
+
 def load_rows(path: Path) -> list[list[float]]:
     """Read the rows of a matrix from a .npy file."""
-    shown = repr(str(path))
+    name = shown_path(path)
     try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise InputError(
+                f"cannot read the matrix {name}: it is no file; give a .npy file of L rows"
+            )
         with path.open("rb") as stream:
             rows = np.lib.format.read_array(stream, allow_pickle=False)
+    except InputError:
+        raise
+    except OSError as error:
+        mend = "give a .npy file of L rows"
+        raise InputError(f"cannot read the matrix {name}: {error.strerror}; {mend}") from error
     except Exception as error:  # a damaged header can raise almost anything
-        raise InputError(f"cannot read the matrix {shown}: give a .npy file of L rows") from error
+        raise InputError(
+            f"cannot read the matrix {name}: it is damaged or no .npy file; write it anew"
+        ) from error
     if rows.ndim != 2 or rows.dtype.kind not in "fiu":
-        raise InputError(f"{shown} must hold a two-dimensional array of real numbers")
+        raise InputError(f"{name} must hold a two-dimensional array of real numbers")
     return rows.astype(float).tolist()

@@ -168,7 +168,7 @@ def spread(values: np.ndarray) -> np.ndarray:
     """Standard deviation over replicas; not a number for a single one."""
     if len(values) < 2:
         return np.full(values.shape[1:], np.nan)
-    with np.errstate(invalid="ignore"):  # an infinite loss has no spread
+    with np.errstate(invalid="ignore", over="ignore"):  # an infinite loss has no spread
         return values.std(axis=0, ddof=1)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
@@ -95,6 +96,14 @@ class InitialCondition:
     def fixed_state(self, geometry: Geometry) -> np.ndarray | None:
         """Return the overlaps v = (e, m) that were given, or None when they are random."""
         return None if self.kind == "random" else geometry.state(self.e, self.m or 0.0)
+
+    def with_overlaps(self, e: Any = None, m: float | None = None) -> Self:
+        """Return the fixed start with the overlaps given here; the others stay.
+
+        >>> InitialCondition("fixed", e=0.1, m=0.3).with_overlaps(e=0.2)
+        InitialCondition(kind='fixed', e=0.2, m=0.3)
+        """
+        return type(self)("fixed", self.e if e is None else e, self.m if m is None else m)
 
     def state(self, geometry: Geometry, d: int, seed: int) -> np.ndarray:
         """Return the overlaps that were given, or draw those of one random start from the seed."""

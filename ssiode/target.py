@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ssiode.errors import InputError, unknown_name, whole_number
+from ssiode.errors import InputError, shown, unknown_name, whole_number
 
 if TYPE_CHECKING:
     import sympy
 
 _EXPRESSION_KEYS = ("expression", "length", "parameters")
+_NOISE_KEY = "label_noise"  # of the problem, but written in its [target]
 
 
 class Target:
@@ -107,23 +108,45 @@ class Target:
         parameters of that name.
         """
         settings = dict(table)
-        if "name" not in settings:
-            for key in settings:
-                if key not in _EXPRESSION_KEYS:
-                    raise unknown_name("key of target", key, (*_EXPRESSION_KEYS, "name"))
-        if ("name" in settings) == ("expression" in settings):
+        has_name, has_expression = "name" in settings, "expression" in settings
+        if has_name and not has_expression:
+            return cls._from_name(settings)
+        for key in settings:
+            if key not in (*_EXPRESSION_KEYS, "name"):
+                allowed = (*_EXPRESSION_KEYS, "name and its parameters", _NOISE_KEY)
+                raise unknown_name("key of target", key, allowed)
+        if has_name == has_expression:
             raise InputError("the target needs either 'expression' or 'name'")
-        if "name" in settings:
-            name = settings.pop("name")
-            length = settings.pop("length", None)
-            target = cls.named(str(name), **settings)
-            if length not in (None, target.length):
-                raise InputError(f"length is {length!r}; target {name!r} has {target.length}")
-            return target
         definition = settings.pop("expression")
+        if isinstance(definition, list) and all(isinstance(text, str) for text in definition):
+            definition = f"[{', '.join(definition)}]"
         if not isinstance(definition, str):
-            raise InputError(f"the expression of the target is {definition!r}; it must be text")
+            raise InputError(
+                f"the expression of the target is {shown(definition)}; it must be text, or a list "
+                "of texts, one for each output"
+            )
         return cls(definition, **settings)
+
+    @classmethod
+    def _from_name(cls, settings: dict[str, Any]) -> Target:
+        from ssiode.named_targets import named_target
+
+        name = settings.pop("name")
+        known = named_target(name)
+        names = " and ".join(known.ranges)
+        if "parameters" in settings:
+            raise InputError(
+                f"target {name!r} has no free names; give {names} as keys of [target] or flags"
+            )
+        for key in settings:
+            if key not in (*known.ranges, "length"):
+                allowed = ("name", "length", _NOISE_KEY, *known.ranges)
+                raise unknown_name(f"key of target {name!r}", key, allowed)
+        length = settings.pop("length", None)
+        target = cls.named(name, **settings)
+        if length not in (None, target.length):
+            raise InputError(f"length is {shown(length)}; target {name!r} has {target.length}")
+        return target
 
     def to_table(self) -> dict[str, Any]:
         """Return the entries that :meth:`from_table` takes.
@@ -153,7 +176,7 @@ class Target:
                 f"{self.length} tokens"
             )
         with np.errstate(all="ignore"):  # who uses the values checks them
-            values = np.asarray(self._function(z_star), dtype=float)
+            values = _real_array(self._function(z_star))
         if values.shape == z_star.shape[:-1]:
             values = values[..., None]
         if values.shape[:-1] != z_star.shape[:-1]:
@@ -181,6 +204,20 @@ class Target:
 
     def __repr__(self) -> str:
         return f"Target({self._table or self._function!r})"
+
+
+def _real_array(values: Any) -> np.ndarray:
+    """Values of a target as floats, refusing what has no such form without loss."""
+    array = np.asarray(values)
+    if array.dtype.kind == "O":
+        try:
+            array = array.astype(float)
+        except (TypeError, ValueError):
+            array = np.array("")
+    if array.dtype.kind not in "biuf":
+        kind = "complex" if array.dtype.kind == "c" else "other"
+        raise InputError(f"the target has {kind} values; it must return real numbers")
+    return array.astype(float, copy=False)
 
 
 def _plain(value: Any) -> str | int | float:

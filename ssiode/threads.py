@@ -8,10 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import TypeVar
 
-from ssiode.errors import InputError
+from ssiode.errors import InputError, shown
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+_MOST_THREADS = 1024
 
 
 def thread_count() -> int:
@@ -19,8 +21,12 @@ def thread_count() -> int:
     wanted = os.environ.get("SSIODE_THREADS")
     if wanted is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    if not wanted.isdecimal() or int(wanted) == 0:
-        raise InputError(f"SSIODE_THREADS is {wanted!r}; it must be a whole number >= 1")
+    is_whole = wanted.isascii() and wanted.isdecimal() and len(wanted) <= len(str(_MOST_THREADS))
+    if not is_whole or not 1 <= int(wanted) <= _MOST_THREADS:
+        raise InputError(
+            f"SSIODE_THREADS is {shown(wanted)}; it must be a whole number from 1 to "
+            f"{_MOST_THREADS}"
+        )
     return int(wanted)
 
 

@@ -93,3 +93,8 @@ def test_encodings_that_cannot_be_are_refused(options, length, part):
 
 def test_norm_zero_is_no_encoding():
     assert Encoding("orthonormal", norm=0.0).geometry(2).rank == 1
+
+
+def test_a_norm_of_no_encoding_is_refused_with_what_takes_one():
+    refuses(lambda: Encoding("none", norm=2.0), "choose opposite or orthonormal")
+    refuses(lambda: Encoding("gram", matrix=((1.0,),), norm=2.0), "scale its rows")

@@ -110,7 +110,7 @@ def test_states_on_the_boundary_are_feasible():
         e, m = np.cos(angle), np.sin(angle)
         assert opposite.state((e, -e), m)[0] == e
     refuses(lambda: opposite.state((0.8, -0.8), 0.7), "v^T Gamma^+ v = 1.13", "nearest")
-    refuses(lambda: opposite.state(0.0, 1.001), "(0, 0, 1)")
+    refuses(lambda: opposite.state(0.0, 1.001), "= 1.002001 and", "(0, 0, 1)")
 
 
 def test_one_number_holds_for_every_token():
@@ -119,6 +119,33 @@ def test_one_number_holds_for_every_token():
     assert orthonormal.state([0.5], 0.1).tolist() == [0.5, 0.5, 0.5, 0.1]
     assert orthonormal.state().tolist() == [0.0] * 4
     assert orthonormal.state(np.array([0.1, 0.2, 0.3]), np.float64(0.4))[2] == 0.3
+
+
+@pytest.mark.parametrize("norm", [1e-100, 1e-10, 1.0, 1e10])
+def test_feasibility_is_relative_to_the_norms_of_the_rows(norm):
+    geometry = Encoding("opposite", norm=norm).geometry(2)
+    for e in ((0.1, 0.1), (0.1, -0.1001), (0.1, 0.0)):
+        refuses(lambda e=e: geometry.state(norm * np.array(e), 0.2), "outside the span")
+    refuses(lambda: geometry.state(norm * np.array([1.001, -1.001])), "nearest")
+    inside = norm * np.array([0.6, -0.6])
+    np.testing.assert_allclose(geometry.state(inside, 0.8)[:2], inside, rtol=1e-14)
+
+
+@pytest.mark.parametrize("norm", [1e-10, 1.0, 1e10])
+def test_what_rounding_put_outside_is_projected(norm):
+    geometry = Encoding("opposite", norm=norm).geometry(2)
+    given = np.append(norm * np.array([0.6 + 3e-10, -0.6]), 0.8 + 1e-10)
+    state = geometry.state(given[:2], given[2])
+    # Inside up to rounding, and moved by no more than it was outside.
+    assert geometry.squared_length(state) <= 1 + 1e-15
+    assert geometry.outside_range(state) < 1e-15
+    assert np.all(np.abs(state - given) <= 1e-9 * np.array([norm, norm, 1.0]))
+
+
+def test_an_asymmetric_gram_matrix_is_refused_at_every_scale():
+    for scale in (1e-20, 1.0, 1e20):
+        encoding = Encoding("gram", matrix=scale * np.array([[1.0, 0.1], [0.2, 1.0]]))
+        refuses(lambda encoding=encoding: encoding.geometry(2), "not symmetric")
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import time
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from ssiode.dynamics import run_sgd
 from ssiode.encoding import Encoding
 from ssiode.loss import FrobeniusLoss, SquaredLoss
 from ssiode.problem import Problem, load_rows, read_tables
@@ -117,7 +122,7 @@ TARGET = '[target]\nexpression = "z1*z2"\n'
         (TARGET + "parameters = 3", ["table"]),
         (TARGET + "parameters = {z1 = 3}", ["z1"]),
         ("[target]\nexpression = 3", ["text"]),
-        ("[target]\nexpression = ['z1', 'z2']", ["text"]),
+        ("[target]\nexpression = ['z1', 2]", ["text"]),
         ("[target]\nexpression = 1979-05-27", ["text"]),
         ("target = 'z1'", ["[target] is 'z1'", "table"]),
         ("[[target]]\nexpression = 'z1'", ["[target] is", "table"]),
@@ -166,6 +171,52 @@ def test_files_that_cannot_be_read(tmp_path):
     refuses(lambda: Problem.from_toml("a\0b"), "null")
     (tmp_path / "latin.toml").write_bytes("# caf\xe9".encode("latin-1"))
     refuses(lambda: Problem.from_toml(tmp_path / "latin.toml"), "not a TOML file")
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "device", "large", "keys", "nothing"])
+def test_what_is_no_problem_file_is_refused_at_once(tmp_path, kind):
+    path = tmp_path / "problem.toml"
+    part = "no file but a folder, a pipe or a device"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "device":
+        path = Path("/dev/zero")
+    elif kind == "large":
+        path.write_text("#" * (10**6 + 1))
+        part = "at most 1000000"
+    elif kind == "keys":
+        path.write_text(" . ".join(["a"] * 50_000) + " = 1")
+        part = "parts"
+    else:
+        part = "No such file"
+    start = time.perf_counter()
+    refuses(lambda: read_tables(path), part)
+    assert time.perf_counter() - start < 1
+
+
+def test_long_lists_of_numbers_are_no_long_keys(tmp_path):
+    path = tmp_path / "problem.toml"
+    path.write_text(f"[encoding]\nmatrix = [{[0.5] * 1000}]  # 1. 2. 3. a.b.c.d ......\n")
+    assert len(read_tables(path)["encoding"]["matrix"][0]) == 1000
+
+
+def test_a_missing_matrix_is_not_called_damaged(tmp_path):
+    refuses(lambda: load_rows(tmp_path / "rows.npy"), "No such file", "give a .npy file")
+    refuses(lambda: load_rows(tmp_path), "no file")
+    (tmp_path / "rows.npy").write_bytes(b"no array")
+    refuses(lambda: load_rows(tmp_path / "rows.npy"), "damaged")
+
+
+def test_an_overlap_that_is_not_given_stays():
+    target, fixed = Target("z1*z2"), InitialCondition("fixed", e=(0.1, -0.1), m=0.3)
+    problem = Problem(target, Attention(), Encoding("opposite"), initial=fixed)
+    assert problem.initial_state(e=(0.2, -0.2)).tolist() == [0.2, -0.2, 0.3]
+    assert problem.initial_state(m=0.4).tolist() == [0.1, -0.1, 0.4]
+    run = run_sgd(problem, e=(0.2, -0.2), d=10, steps=1, replicas=1, gamma=0.0)
+    np.testing.assert_allclose(run.v[0, 0], [0.2, -0.2, 0.3], atol=1e-14)
+    assert problem.replace(initial=InitialCondition()).initial_state(m=0.4).tolist() == [0, 0, 0.4]
 
 
 def test_matrix_beside_the_file(tmp_path):
@@ -251,7 +302,7 @@ def test_replace_changes_fields_and_settings():
 def test_initial_states():
     problem = PROBLEMS["one overlap"]
     assert problem.initial_state().tolist() == [0.1, 0.1, 0.0]
-    assert problem.initial_state(m=0.3).tolist() == [0.0, 0.0, 0.3]
+    assert problem.initial_state(m=0.3).tolist() == [0.1, 0.1, 0.3]
     assert problem.initial_state(e=(0.1, 0.2)).tolist() == [0.1, 0.2, 0.0]
     random = PROBLEMS["defaults"]
     assert np.array_equal(random.initial_state(), random.initial_state())

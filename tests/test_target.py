@@ -41,6 +41,32 @@ def test_several_outputs_and_a_constant_among_them():
     assert np.array_equal(values, expected)
 
 
+def test_a_list_of_texts_has_an_output_each():
+    target = Target.from_table({"expression": ["z1", "z1*z2 + 1"]})
+    assert np.array_equal(target(Z[..., :2]), Target("[z1, z1*z2 + 1]", length=2)(Z[..., :2]))
+    assert Target.from_table(target.to_table()).n_outputs == 2
+
+
+@pytest.mark.parametrize(
+    ("function", "part"),
+    [
+        (lambda z: np.sqrt(z[..., 0] + 0j), "complex"),
+        (lambda z: np.full(z.shape[:-1], "one"), "real numbers"),
+        (lambda z: np.full(z.shape[:-1], object()), "real numbers"),
+    ],
+)
+def test_values_that_are_not_real_are_refused(function, part):
+    refuses(lambda: Target(function, length=2), part)
+
+
+def test_whole_and_exact_values_become_floats():
+    for value in (3, True, Fraction(1, 2)):
+        values = Target(lambda z, value=value: np.full(z.shape[:-1], value), length=1)(
+            np.ones((2, 1))
+        )
+        assert values.tolist() == [[float(value)]] * 2
+
+
 def test_kernel_piece_agrees_with_numpy():
     target = Target("[sin(z1)*exp(z2), 1/2, max(z1, z3)^3]")
     kernel = link([piece("scalar_functions"), target.kernel_piece()]).target_outputs
@@ -127,7 +153,12 @@ def test_the_table_is_a_copy():
         ({}, "either 'expression' or 'name'"),
         ({"expression": "z1", "name": "positional-semantic"}, "either"),
         ({"expression": 3}, "text"),
-        ({"expression": ["z1"]}, "text"),
+        ({"expression": ["z1", 2]}, "text"),
+        ({"expression": []}, ""),
+        ({"expression": [3] * 10_000}, "..."),
+        ({"foo": 1}, "label_noise"),
+        ({"name": "positional-semantic", "foo": 1}, "a, label_noise, length, name, omega"),
+        ({"name": "positional-semantic", "parameters": {"b": 2}}, "give omega and a"),
         ({"expression": "z1", "lenght": 2}, "did you mean 'length'?"),
         ({"expression": "z1", "omega": 0.5}, "omega"),
         ({"name": "positional"}, "did you mean 'positional-semantic'?"),

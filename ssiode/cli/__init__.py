@@ -28,6 +28,10 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     ...
     SystemExit: 0
     """
-    from ssiode.cli.application import run
+    try:
+        from ssiode.cli.application import run
 
-    raise SystemExit(run(argv))
+        code = run(argv)
+    except KeyboardInterrupt:  # while the imports run, and nothing can say so yet
+        code = 130
+    raise SystemExit(code)

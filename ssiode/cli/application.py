@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import difflib
 import importlib
-import os
 import re
 import sys
+import warnings
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -15,11 +15,15 @@ from pathlib import Path
 import click
 
 import ssiode
+from ssiode.cli.streams import check_streams, silence_standard_output
 from ssiode.errors import InputError, unknown_name
 
+CANNOT_WRITE = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
 BROKEN_PIPE = 141
+
+_LONGEST_LINE = 600
 
 _DEFINES_COMMAND = re.compile(r"^(def command\(|command\b.*=)", re.MULTILINE)
 
@@ -104,25 +108,35 @@ def run(argv: Sequence[str] | None = None) -> int:
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
+        check_streams()
         return _invoke(arguments)
     except InputError as error:
         return _complain(str(error), BAD_INPUT)
     except click.UsageError as error:
-        return _complain(_usage_line(error), BAD_INPUT)
+        return _complain(_usage_line(error, arguments), BAD_INPUT)
     except click.ClickException as error:
         return _complain(error.format_message(), BAD_INPUT)
     except (KeyboardInterrupt, click.Abort):
         return _complain("interrupted", INTERRUPTED)
+    except MemoryError as error:
+        what = f"out of memory ({error})" if str(error) else "out of memory"
+        return _complain(f"{what}; lower the sizes, such as length, d or samples", BAD_INPUT)
     except BrokenPipeError:
-        _silence_standard_output()
+        silence_standard_output()
         return BROKEN_PIPE
+    except OSError as error:  # a full disk, or a folder that may not be written
+        silence_standard_output()
+        where = f" {error.filename!r}" if error.filename else ""
+        return _complain(f"cannot read or write{where}: {error.strerror or error}", CANNOT_WRITE)
 
 
 def _invoke(arguments: list[str]) -> int:
     if not arguments:
         arguments = ["--help"]
     try:
-        with application.make_context("ssiode", arguments) as context:
+        with warnings.catch_warnings(), application.make_context("ssiode", arguments) as context:
+            # What overflows is refused or shown as such; NumPy's warnings would only repeat it.
+            warnings.simplefilter("ignore", RuntimeWarning)
             application.invoke(context)
     except click.exceptions.Exit as leave:
         code = leave.exit_code
@@ -133,31 +147,26 @@ def _invoke(arguments: list[str]) -> int:
     return code
 
 
-def _usage_line(error: click.UsageError) -> str:
+def _usage_line(error: click.UsageError, arguments: list[str]) -> str:
     message = error.format_message().rstrip(". ")
     if isinstance(error, click.NoSuchOption):
         near = difflib.get_close_matches(error.option_name, error.possibilities or [], n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         message = f"unknown option {error.option_name[:40]!r}{hint}"
     command = error.ctx.command_path if error.ctx else "ssiode"
+    if command == "ssiode" and arguments and arguments[0] in command_files():
+        command = f"ssiode {arguments[0]}"
     return f"{message}; see '{command} --help'"
 
 
 def _complain(message: str, code: int) -> int:
     line = " ".join(message.split())
+    if len(line) > _LONGEST_LINE:
+        line = f"{line[: _LONGEST_LINE - 200]} ... {line[-190:]}"
     try:
         print(f"ssiode: {line}", file=sys.stderr, flush=True)
     except BrokenPipeError:
         return BROKEN_PIPE
+    except OSError:
+        return CANNOT_WRITE
     return code
-
-
-def _silence_standard_output() -> None:
-    """Send what is still buffered nowhere, so that the interpreter ends without a complaint."""
-    try:
-        descriptor = sys.stdout.fileno()
-    except (OSError, ValueError):
-        return
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, descriptor)
-    os.close(nowhere)

@@ -41,8 +41,10 @@ def command(figure: str, as_json: bool) -> None:
     from ssiode.exponent import sie
     from ssiode.plots import check_figure_path, save_figure
     from ssiode.problem import Problem
+    from ssiode.threads import thread_count
     from ssiode.validation import validate
 
+    thread_count()  # a wrong number of threads is told before any work
     check_figure_path(figure)
     problem = Problem.from_tables(_TABLES)
     exponent = sie(problem.target)

@@ -87,7 +87,9 @@ def build_problem(path: str | None, param: tuple[str, ...], flags: dict[str, Any
         On a file or a flag that cannot be used, or no target at all.
     """
     from ssiode.problem import Problem, load_rows, read_tables
+    from ssiode.threads import thread_count
 
+    thread_count()  # a wrong number of threads is told before any work
     tables = read_tables(path) if path is not None else {}
     for name, table in tables.items():
         if not isinstance(table, dict):

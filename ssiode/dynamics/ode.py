@@ -11,6 +11,7 @@ import numpy as np
 
 from ssiode.dynamics.vector_field import vector_field
 from ssiode.errors import InputError, finite_number, whole_number
+from ssiode.memory import require_memory
 from ssiode.population_risk import RiskEngine, make_engine
 from ssiode.recovery import DEFAULT_THRESHOLD, check_threshold
 from ssiode.results import Trajectory
@@ -126,7 +127,9 @@ def _time_grid(
     t_max = finite_number("t_max", t_max, minimum=0)
     if t_max == 0:
         raise InputError("t_max is 0; it must be > 0")
-    return np.linspace(0.0, t_max, whole_number("points", points, minimum=2))
+    points = whole_number("points", points, minimum=2)
+    require_memory({"points": float(points) * (4 * problem.length + 32)})
+    return np.linspace(0.0, t_max, points)
 
 
 def _check_rtol(rtol: float) -> float:

@@ -19,7 +19,6 @@ from ssiode.memory import require_memory
 from ssiode.population_risk.averages import finite_labels
 from ssiode.recovery import DEFAULT_THRESHOLD, check_threshold
 from ssiode.results import Ensemble
-from ssiode.settings import InitialCondition
 from ssiode.threads import map_in_threads, thread_count
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ def run_sgd(
     ([0, 1000, 2000], True)
     """
     if e is not None or m is not None:
-        settings["initial"] = InitialCondition("fixed", e, m)
+        settings["initial"] = problem.initial.with_overlaps(e, m)
     problem = problem.replace(**settings)
     _check_dimension(problem)
     fresh_samples = whole_number("fresh_samples", fresh_samples, minimum=1)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ssiode.errors import choose, whole_number
 from ssiode.loss import SquaredLoss
+from ssiode.memory import require_memory
 from ssiode.population_risk.averages import Averager, NodeSet, finite_labels
 from ssiode.population_risk.finite_moments import check_finite_moments
 from ssiode.population_risk.label_moments import label_square
@@ -78,6 +79,8 @@ class MonteCarloEngine(RiskEngine):
         samples = whole_number("samples", samples, minimum=32)
         self._log2_block = max(0, int(np.ceil(np.log2(samples / self.blocks))))
         self.samples = self.blocks * 2**self._log2_block
+        floats_per_sample = 8 * problem.length + 8 * problem.target.n_outputs + 8
+        require_memory({"samples": float(self.samples) * floats_per_sample})
         self._average = Averager(problem)
         self._nodes = self._node_set()
 

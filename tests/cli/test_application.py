@@ -101,10 +101,20 @@ def test_unknown_names(ssiode, arguments, part):
     [
         (InputError("two\nlines"), 2, "ssiode: two lines\n"),
         (click.ClickException("wrong"), 2, "ssiode: wrong\n"),
-        (click.BadParameter("wrong"), 2, "ssiode: Invalid value: wrong; see 'ssiode --help'\n"),
+        (
+            click.BadParameter("wrong"),
+            2,
+            "ssiode: Invalid value: wrong; see 'ssiode info --help'\n",
+        ),
         (KeyboardInterrupt(), 130, "ssiode: interrupted\n"),
         (click.Abort(), 130, "ssiode: interrupted\n"),
         (BrokenPipeError(), 141, ""),
+        (
+            MemoryError(),
+            2,
+            "ssiode: out of memory; lower the sizes, such as length, d or samples\n",
+        ),
+        (OSError(28, "No space", "f"), 1, "ssiode: cannot read or write 'f': No space\n"),
     ],
 )
 def test_errors_become_one_line_and_a_code(ssiode, monkeypatch, error, code, text):
@@ -112,7 +122,7 @@ def test_errors_become_one_line_and_a_code(ssiode, monkeypatch, error, code, tex
         raise error
 
     monkeypatch.setattr(application, "_invoke", fail)
-    monkeypatch.setattr(application, "_silence_standard_output", lambda: None)
+    monkeypatch.setattr(application, "silence_standard_output", lambda: None)
     outcome = ssiode("info")
     assert (outcome.code, outcome.out, outcome.err) == (code, "", text)
 
@@ -150,6 +160,86 @@ def test_a_closed_pipe_is_quiet(arguments):
     os.close(writing)
     assert done.stderr == ""
     assert done.returncode == 141
+
+
+def shell(command):
+    python = f"{sys.executable} -W error -m ssiode"
+    return subprocess.run(
+        ["bash", "-c", command.replace("ssiode", python)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=ENVIRONMENT,
+    )
+
+
+def test_a_closed_standard_output_is_told_before_any_work():
+    done = shell("ssiode sie z1 >&-")
+    assert done.returncode == 2
+    assert done.stderr == "ssiode: standard output is closed; lead it to a file or a pipe\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+@pytest.mark.parametrize("arguments", ["sie z1", "--help"])
+def test_a_full_disk_is_one_line(arguments):
+    done = shell(f"ssiode {arguments} > /dev/full")
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "No space left" in done.stderr
+
+
+def test_errors_never_go_to_standard_output():
+    assert (shell("ssiode sie '(' 2>&-").returncode, shell("ssiode sie '(' 2>&-").stdout) == (2, "")
+    assert shell("ssiode sie z1 --json 2>&-").stdout.startswith('{"sie": 1')
+
+
+def test_an_interrupt_during_the_imports_is_quiet():
+    code = (
+        "import sys, ssiode.cli\n"
+        "class Interrupt:\n"
+        "    def find_spec(self, *_):\n"
+        "        raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupt())\n"
+        "ssiode.cli.main(['info'])\n"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=ENVIRONMENT)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_long_lines_are_cut_in_the_middle(ssiode, monkeypatch):
+    def fail(arguments):
+        raise InputError("begin " + "x" * 10_000 + " end")
+
+    monkeypatch.setattr(application, "_invoke", fail)
+    outcome = ssiode("info")
+    assert len(outcome.err) < 650
+    assert outcome.refuses("ssiode: begin", " ... ", " end\n")
+
+
+def test_a_missing_value_points_to_the_help_of_the_command(ssiode):
+    assert ssiode("risk", "--matrix").refuses("'ssiode risk --help'")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--loss-scale", "1e308"),
+        ("--activation", "exp(s^4)"),
+        ("--e", "1e308"),
+    ],
+)
+def test_a_refusal_stands_alone(arguments):
+    tied = "ssiode risk --target z1 --student tied --activation identity"
+    done = shell(f"{tied} {arguments[0]} '{arguments[1]}'".replace("-W error", ""))
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["risk", "ode", "sgd", "validate", "demo"])
+def test_a_wrong_number_of_threads_is_told_at_once(ssiode, monkeypatch, command):
+    monkeypatch.setenv("SSIODE_THREADS", "many")
+    assert ssiode(command).refuses("SSIODE_THREADS is 'many'")
 
 
 def test_emit(capsys):

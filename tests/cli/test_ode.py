@@ -40,6 +40,7 @@ def test_text_says_what_was_reached(ssiode):
         (["--t-max", 0], ["t_max"]),
         (["--t-max", "nan"], ["t_max"]),
         (["--points", 1], ["points"]),
+        (["--points", 10**12], ["of memory", "lower points"]),
         (["--eta", 2], ["eta"]),
         (["--m", 2], ["infeasible"]),
         (["--e", 0.5], ["infeasible"]),

@@ -86,6 +86,8 @@ def test_text_states_errors(ssiode):
         (["--target", "positional-semantic", "--omega", "2", "--a", "1"], ["omega"]),
         (["--target", "positional-semantic", "--omega", "0.5"], ["needs a"]),
         (["--targt", "z1"], ["--target"]),
+        (["--target", "z1", "--engine", "montecarlo", "--samples", 10**12], ["lower samples"]),
+        (["--target", "z1", "--m", "1.000001"], ["1.000001", "1.000002"]),
         (["no-such-file.toml"], ["no-such-file.toml"]),
     ],
 )
