@@ -343,11 +343,12 @@ def _message(search: _Search, status: str, terms: Sequence[HermiteTerm]) -> str:
             f"order {low} is proved neither zero nor non-zero: the exponent is between {low} and "
             f"{search.found}"
         )
-    proof = (
-        "exact coefficients"
-        if all(t.coefficient for t in terms)
-        else ("symmetry below it and numbers beyond their errors at it")
-    )
+    if all(term.coefficient for term in terms):
+        proof = "exact coefficients"
+    elif search.found == 1:
+        proof = "numbers beyond their errors"
+    else:
+        proof = "symmetry below it and numbers beyond their errors at it"
     return f"the Sequence Information Exponent is {search.found}, proved by {proof}"
 
 

@@ -142,3 +142,9 @@ def test_an_even_student_is_told_of_an_odd_leading_order():
     assert "constant" in ssiode.sie("z1 + z2").even_student
     assert "exponent is 2" in ssiode.sie("exp(z1)").even_student
     assert ssiode.sie("z1*z2").even_student is None
+
+
+def test_the_proof_in_words():
+    assert ssiode.sie("abs(z1)").message.endswith("proved by exact coefficients")
+    assert ssiode.sie("tanh(z1)").message.endswith("proved by numbers beyond their errors")
+    assert "by symmetry below it and numbers" in ssiode.sie("tanh(z1)^2").message
