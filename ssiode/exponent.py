@@ -277,6 +277,7 @@ def _report(
     status = "proved" if is_proved else "constant" if search.is_exhausted else "undetermined"
     scales = None if exponent is None else SampleComplexity.of(exponent)
     terms = [] if exponent is None else _leading_terms(sources, exponent)
+    is_odd = exponent is not None and exponent % 2 == 1
     return SequenceExponent(
         sie=exponent,
         status=status,
@@ -286,7 +287,9 @@ def _report(
         sample_complexity=None if scales is None else scales.samples,
         learning_rate=None if scales is None else scales.learning_rate,
         time=None if scales is None else scales.time,
-        even_student=None if exponent is None or exponent % 2 == 0 else _even(sources, exponent),
+        even_student=None
+        if exponent is None or exponent % 2 == 0
+        else _even(parsed, sources, exponent),
         lower_bound=None if status == "constant" else _lower_bound(search),
         upper_bound=search.found,
         message=_message(search, status, terms),
@@ -377,9 +380,12 @@ def _own_exponent(source: CoefficientSource, max_order: int | None) -> int | Non
     return search.found if not search.doubtful else None
 
 
-def _even(sources: Sequence[CoefficientSource], exponent: int) -> str:
+def _even(parsed: ParsedExpression, sources: Sequence[CoefficientSource], exponent: int) -> str:
     """What an even student makes of a target whose leading order is odd."""
-    is_polynomial = all(source.highest_order is not None for source in sources)
+    from ssiode.hermite.sources import has_constant_even_part
+
+    is_last = all(source.highest_order is not None for source in sources)
+    is_last = is_last or all(has_constant_even_part(g, parsed.tokens) for g in parsed.outputs)
     last = max(_last_order(source) for source in sources)
     known: dict[int, Verdict] = dict.fromkeys(range(1, exponent), Verdict.ZERO)
     known[exponent] = Verdict.NONZERO
@@ -389,4 +395,4 @@ def _even(sources: Sequence[CoefficientSource], exponent: int) -> str:
             break
     # Odd orders beyond the leading one are not asked for.
     known = {order: known.get(order, Verdict.ZERO) for order in range(1, max(known) + 1)}
-    return restricted_complexity(known, max(known), is_last=is_polynomial).sentence
+    return restricted_complexity(known, max(known), is_last=is_last).sentence

@@ -148,3 +148,13 @@ def test_the_proof_in_words():
     assert ssiode.sie("abs(z1)").message.endswith("proved by exact coefficients")
     assert ssiode.sie("tanh(z1)").message.endswith("proved by numbers beyond their errors")
     assert "by symmetry below it and numbers" in ssiode.sie("tanh(z1)^2").message
+
+
+@pytest.mark.parametrize("target", ["tanh(z1)", "sin(z1) + 3", "[erf(z1 - z2), z1]", "z1^3"])
+def test_odd_targets_leave_an_even_student_nothing(target):
+    assert "which is constant: it learns nothing" in ssiode.sie(target).even_student
+
+
+@pytest.mark.parametrize(("target", "order"), [("exp(z1)", 2), ("[tanh(z1), tanh(z2)^2]", 2)])
+def test_other_targets_leave_an_even_student_their_even_part(target, order):
+    assert f"whose exponent is {order}" in ssiode.sie(target).even_student

@@ -147,3 +147,16 @@ def coefficient_source(expression: sympy.Expr, tokens: Sequence[sympy.Symbol]) -
         return ExactSource.of(expression, tokens)
     except InputError:  # no closed form, or one that is too large
         return NumericSource(expression, tokens)
+
+
+def has_constant_even_part(expression: sympy.Expr, tokens: Sequence[sympy.Symbol]) -> bool:
+    """Whether g(z) + g(-z) is proved to be constant.
+
+    Examples
+    --------
+    >>> z1 = sympy.Symbol("z1", real=True)
+    >>> [has_constant_even_part(g, [z1]) for g in (sympy.tanh(z1) + 2, sympy.tanh(z1) ** 2)]
+    [True, False]
+    """
+    mirrored = expression.xreplace({token: -token for token in tokens})
+    return coefficient_source(expression + mirrored, tokens).is_constant
