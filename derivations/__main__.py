@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -35,5 +36,25 @@ def main(arguments: Sequence[str]) -> int:
     return 1 if publish(available[name]() for name in names) else 0
 
 
+def run(arguments: Sequence[str]) -> int:
+    """Print derivations; a reader that has gone, as behind ``| head``, ends them without a word."""
+    try:
+        code = main(arguments)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        return 130
+    except OSError as error:
+        if sys.stdout is not None:
+            # What is still buffered goes nowhere, or the interpreter would complain at its end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            return 141
+        if sys.stderr is not None:
+            print(f"cannot print the derivations: {error.strerror}", file=sys.stderr)
+        return 1
+    return code
+
+
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    raise SystemExit(run(sys.argv[1:]))

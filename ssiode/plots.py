@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,9 @@ _FORMATS = (".png", ".pdf", ".svg")
 # Okabe and Ito's palette, which stays apart for colour-blind readers.
 SEMANTIC_COLOUR = "#D55E00"
 POSITIONAL_COLOURS = ("#0072B2", "#009E73", "#56B4E9", "#CC79A7", "#E69F00", "#999999")
+_DASHES = ("-", (0, (5, 2)), (0, (1, 1)), (0, (5, 2, 1, 2)))
+_MARKERS = ("o", "s", "^", "D")
+_MOST_IN_LEGEND = 12
 
 
 def new_figure(width: float = 6.0, height: float = 3.6) -> Figure:
@@ -72,13 +75,25 @@ def component_colours(length: int) -> list[str]:
     return [cycle[token % len(cycle)] for token in range(length)] + [SEMANTIC_COLOUR]
 
 
+def component_styles(length: int) -> list[Any]:
+    """One dash pattern for each of (e_1, ..., e_L, m): another one when the colours repeat."""
+    size = len(POSITIONAL_COLOURS)
+    return [_DASHES[token // size % len(_DASHES)] for token in range(length)] + ["-"]
+
+
 def plot_trajectory(ax: Axes, trajectory: Trajectory, components: Sequence[int]) -> list[Artist]:
     """Draw components of the ODE solution against time as lines; return the lines."""
     length = trajectory.e.shape[1]
     names, colours = component_names(length), component_colours(length)
+    styles = component_styles(length)
     return [
         ax.plot(
-            trajectory.t, trajectory.v[:, i], color=colours[i], label=f"{names[i]}, ODE", zorder=3
+            trajectory.t,
+            trajectory.v[:, i],
+            color=colours[i],
+            ls=styles[i],
+            label=f"{names[i]}, ODE",
+            zorder=3,
         )[0]
         for i in components
     ]
@@ -104,7 +119,7 @@ def plot_ensemble(ax: Axes, ensemble: Ensemble, components: Sequence[int]) -> li
         artists += ax.plot(
             ensemble.t[::every],
             mean[::every],
-            "o",
+            _MARKERS[i // len(POSITIONAL_COLOURS) % len(_MARKERS)] if i < length else "o",
             ms=3.5,
             color=colours[i],
             mfc="white",
@@ -126,15 +141,20 @@ def plot_agreement(ax: Axes, trajectory: Trajectory, ensemble: Ensemble) -> list
     ax.margins(x=0)
     names = component_names(len(largest) - 1)
     # Beside the axes, where it hides nothing: one entry a statistic.
+    entries = list(zip(simulated[1::2], lines, strict=True))
+    labels = [names[i] for i in components]
+    if len(entries) > _MOST_IN_LEGEND:
+        # Those left out go on in the order of colours and dashes.
+        entries, labels = entries[:8] + entries[-2:], labels[:8] + labels[-2:]
     ax.legend(
-        list(zip(simulated[1::2], lines, strict=True)),
-        [names[i] for i in components],
+        entries,
+        labels,
         title="lines: ODE\npoints: SGD mean\nbands: SGD spread",
         loc="upper left",
         bbox_to_anchor=(1.0, 1.0),
         frameon=False,
         fontsize="small",
         title_fontsize="small",
-        ncols=1 + len(components) // 10,
+        handlelength=2.6,
     )
     return simulated + lines

@@ -111,6 +111,18 @@ def test_names_and_colours_have_one_entry_a_statistic(length):
         to_rgba(colour)
 
 
+def test_statistics_of_one_colour_have_other_lines_and_points(ax):
+    length = 8
+    e = np.linspace(0.1, 0.5, 3)[:, None] * np.arange(1, length + 1)
+    problem = Problem(Target(lambda z: z.sum(axis=-1), length=length), TiedNetwork("relu"))
+    several = ensemble(problem=problem, e=np.tile(e, (4, 1, 1)))
+    artists = plot_agreement(ax, trajectory(problem=problem, e=e), several)
+    lines, points = artists[-length - 1 :], artists[1 : 2 * length + 2 : 2]
+    assert len({(line.get_color(), line.is_dashed()) for line in lines}) == length + 1
+    assert len({(line.get_color(), line.get_marker()) for line in points}) == length + 1
+    assert len(ax.get_legend().get_texts()) == length + 1
+
+
 def full_figure():
     figure = new_figure()
     plot_agreement(figure.subplots(), trajectory(), ensemble())
@@ -172,5 +184,8 @@ def test_labels_of_long_sequences_are_drawn(tmp_path):
     solution = trajectory(problem=problem, e=generator.standard_normal((3, length)))
     several = ensemble(problem=problem, e=generator.standard_normal((4, 3, length)))
     figure = new_figure()
-    plot_agreement(figure.subplots(), solution, several)
+    ax = figure.subplots()
+    plot_agreement(ax, solution, several)
+    assert len(ax.get_legend().get_texts()) == 10
+    assert ax.get_legend().get_texts()[-1].get_text() == "$m$"
     save_figure(figure, tmp_path / "long.png")

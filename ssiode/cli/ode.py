@@ -7,7 +7,13 @@ from typing import Any
 import click
 
 from ssiode.cli.output import emit, json_option
-from ssiode.cli.problem_options import build_problem, problem_options, state_options
+from ssiode.cli.problem_options import (
+    build_problem,
+    engine_options,
+    given_engine_options,
+    problem_options,
+    state_options,
+)
 from ssiode.cli.tables import trajectory_table
 
 
@@ -19,7 +25,8 @@ from ssiode.cli.tables import trajectory_table
 @click.option(
     "--eta", type=float, default=0.5, show_default=True, help="Weak recovery: |v| >= eta."
 )
-@click.option("--engine", help="Engine of the right-hand side; chosen if not given.")
+@click.option("--rtol", type=float, help="Relative tolerance; chosen if not given.")
+@engine_options
 @json_option
 def command(
     problem: str | None,
@@ -29,15 +36,18 @@ def command(
     t_max: float | None,
     points: int,
     eta: float,
-    engine: str | None,
+    rtol: float | None,
     as_json: bool,
     **flags: Any,
 ) -> None:
     """Solve the ODE on (e, m) from --e and --m, or from the problem's initial condition."""
+    options = given_engine_options(flags)
     built = build_problem(problem, param, flags)
     from ssiode.dynamics import solve_ode
 
-    result = solve_ode(built, t_max=t_max, e=e, m=m, points=points, threshold=eta, engine=engine)
+    result = solve_ode(
+        built, t_max=t_max, e=e, m=m, points=points, threshold=eta, rtol=rtol, **options
+    )
     emit(result.as_dict(), as_json, trajectory_table(result))
     if result.status == "interrupted":
         raise KeyboardInterrupt

@@ -78,6 +78,34 @@ def state_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--e", type=NumberList(), help=text)(command)
 
 
+_ENGINE_FLAGS = {
+    "--engine": (str, "quadrature or montecarlo; chosen if not given."),
+    "--order": (int, "Nodes per axis of the quadrature."),
+    "--samples": (int, "Base samples of the Monte Carlo."),
+    "--sampling": (str, "sobol or plain samples of the Monte Carlo."),
+    "--engine-seed": (int, "Seed of the Monte Carlo; that of the problem if not given."),
+}
+
+
+def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options of the engine of the population risk."""
+    for name, (kind, text) in reversed(_ENGINE_FLAGS.items()):
+        command = click.option(name, type=kind, help=text)(command)
+    return command
+
+
+def given_engine_options(flags: dict[str, Any]) -> dict[str, Any]:
+    """Take the engine's options that were given out of the flags of a command.
+
+    >>> given_engine_options({"engine": "montecarlo", "engine_seed": 3, "samples": None})
+    {'engine': 'montecarlo', 'seed': 3}
+    """
+    given = {name: flags.pop(_variable(name), None) for name in _ENGINE_FLAGS}
+    if (seed := given.pop("--engine-seed")) is not None:
+        given["seed"] = seed
+    return {name.removeprefix("--"): v for name, v in given.items() if v is not None}
+
+
 def build_problem(path: str | None, param: tuple[str, ...], flags: dict[str, Any]) -> Any:
     """Build the problem from its file and from flags, which override the file.
 

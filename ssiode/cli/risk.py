@@ -8,33 +8,34 @@ from typing import Any
 import click
 
 from ssiode.cli.output import emit, json_option
-from ssiode.cli.problem_options import build_problem, problem_options, state_options
+from ssiode.cli.problem_options import (
+    build_problem,
+    engine_options,
+    given_engine_options,
+    problem_options,
+    state_options,
+)
 
 
 @click.command()
 @problem_options
 @state_options
-@click.option("--engine", help="quadrature or montecarlo; chosen if not given.")
-@click.option("--order", type=int, help="Nodes per axis of the quadrature.")
-@click.option("--samples", type=int, help="Base samples of the Monte Carlo.")
+@engine_options
 @json_option
 def command(
     problem: str | None,
     param: tuple[str, ...],
     e: tuple[float, ...] | None,
     m: float | None,
-    engine: str | None,
-    order: int | None,
-    samples: int | None,
     as_json: bool,
     **flags: Any,
 ) -> None:
     """Compute R(e, m), its gradient and V at --e and --m (0 if not given), with errors."""
+    options = given_engine_options(flags)
     built = build_problem(problem, param, flags)
     from ssiode.population_risk import risk
 
-    options = {k: v for k, v in (("order", order), ("samples", samples)) if v is not None}
-    result = risk(built, e, 0.0 if m is None else m, engine, **options)
+    result = risk(built, e, 0.0 if m is None else m, **options)
     gradient, error = result.gradient, result.gradient_error
     rows = [("R", result.value, result.value_error)]
     rows += [(f"dR/de{i + 1}", gradient[i], error[i]) for i in range(built.length)]

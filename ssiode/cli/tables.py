@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ssiode.validation import Agreement
 
 _ROWS = 9
+_TOKENS_SHOWN = 8  # more columns than a terminal is wide; --json has them all
 
 
 def trajectory_table(result: Trajectory) -> str:
@@ -31,9 +32,18 @@ def trajectory_table(result: Trajectory) -> str:
 def ensemble_table(result: Ensemble) -> str:
     """A few records of the ensemble, recovery and status."""
     data = result.as_dict()
-    header = ["steps", "t", "m_mean", "m_std", "|m|_mean", "loss", "loss_error"]
-    columns = ("steps", "t", "m_mean", "m_std", "abs_m_mean", "loss_mean", "loss_error")
-    rows = [[data[name][i] for name in columns] for i in _chosen(len(result.steps))]
+    tokens = range(min(result.e.shape[2], _TOKENS_SHOWN))
+    header = ["steps", "t", *(f"e{i + 1}_mean" for i in tokens)]
+    header += ["m_mean", "m_std", "|m|_mean", "loss", "loss_error"]
+    columns = ("m_mean", "m_std", "abs_m_mean", "loss_mean", "loss_error")
+    rows = [
+        [
+            *(data[name][i] for name in ("steps", "t")),
+            *(data["e_mean"][i][token] for token in tokens),
+            *(data[name][i] for name in columns),
+        ]
+        for i in _chosen(len(result.steps))
+    ]
     found = result.recovery_steps[result.recovery_steps >= 0]
     recovered = f"{len(found)} of {len(result.recovery_steps)} replicas reached |v| >= "
     recovered += f"{result.threshold:g}"

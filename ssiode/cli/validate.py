@@ -8,7 +8,13 @@ from typing import Any
 import click
 
 from ssiode.cli.output import emit, json_option
-from ssiode.cli.problem_options import build_problem, problem_options, state_options
+from ssiode.cli.problem_options import (
+    build_problem,
+    engine_options,
+    given_engine_options,
+    problem_options,
+    state_options,
+)
 from ssiode.cli.tables import agreement_table
 
 
@@ -16,7 +22,7 @@ from ssiode.cli.tables import agreement_table
 @problem_options
 @state_options
 @click.option("--records", type=int, default=100, show_default=True, help="Times compared.")
-@click.option("--engine", help="Engine of the ODE; chosen if not given.")
+@engine_options
 @click.option("--figure", type=click.Path(dir_okay=False), help="Write a figure (png, pdf, svg).")
 @json_option
 def command(
@@ -25,12 +31,12 @@ def command(
     e: tuple[float, ...] | None,
     m: float | None,
     records: int,
-    engine: str | None,
     figure: str | None,
     as_json: bool,
     **flags: Any,
 ) -> None:
     """Compare the ODE with an SGD ensemble from the same initial overlaps."""
+    options = given_engine_options(flags)
     built = build_problem(problem, param, flags)
     from ssiode.plots import check_figure_path, save_figure
     from ssiode.validation import validate
@@ -43,7 +49,8 @@ def command(
         m=m,
         records=records,
         progress=sys.stderr.isatty(),
-        engine=engine,
+        engine=options.pop("engine", None),
+        engine_options=options,
     )
     if figure is not None:
         save_figure(result.figure(), figure)

@@ -33,6 +33,18 @@ def test_text_says_what_was_reached(ssiode):
     assert "numerical error at most" in text
 
 
+def test_engine_and_tolerance_can_be_chosen(ssiode):
+    options = ("--gamma", 0, "--t-max", 1, "--m", 0, "--points", 2, "--json")
+    sampled = ("--engine", "montecarlo", "--samples", 64, "--sampling", "plain", "--engine-seed", 7)
+    reason = ssiode("ode", *LINEAR, *options, *sampled).json["reason"]
+    assert "64 plain samples" in reason
+    assert "seed 7" in reason
+    ordered = (*options, "--engine", "quadrature", "--order", 10, "--t-max", 20)
+    loose, tight = (ssiode("ode", *LINEAR, *ordered, "--rtol", r).json for r in (1e-2, 1e-11))
+    assert "10 nodes" in tight["reason"]
+    assert tight["n_evaluations"] > loose["n_evaluations"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
@@ -42,6 +54,8 @@ def test_text_says_what_was_reached(ssiode):
         (["--points", 1], ["points"]),
         (["--points", 10**12], ["of memory", "lower points"]),
         (["--eta", 2], ["eta"]),
+        (["--rtol", 1], ["rtol"]),
+        (["--engine", "montecarlo", "--sampling", "grid"], ["sobol"]),
         (["--m", 2], ["infeasible"]),
         (["--e", 0.5], ["infeasible"]),
         (["--engine", "quad"], ["quadrature"]),

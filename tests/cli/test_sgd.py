@@ -37,6 +37,13 @@ def test_the_seed_fixes_every_digit(ssiode):
     assert first["m_mean"] != other["m_mean"]
 
 
+def test_text_has_the_overlaps(ssiode):
+    opposite = ("--student", "tied", "--encoding", "opposite", "--e", "0.1,-0.1")
+    lines = ssiode("sgd", "--target", "z1*z2", *opposite, *RUN).out.splitlines()
+    assert lines[0].split()[:5] == ["steps", "t", "e1_mean", "e2_mean", "m_mean"]
+    assert lines[1].split()[:5] == ["0", "0", "0.1", "-0.1", "0.3"]
+
+
 def test_a_single_replica_has_no_spread(ssiode):
     data = ssiode("sgd", *LINEAR, *RUN, "--replicas", 1, "--json").json
     assert data["m_std"] == [None] * 5

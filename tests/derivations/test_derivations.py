@@ -133,6 +133,15 @@ def test_a_new_file_is_found_and_can_be_run_alone(tmp_path):
     assert finished.stdout.startswith("# One more\n")
 
 
+@pytest.mark.parametrize(("out", "code", "lines"), [("| true", 141, 0), ("> /dev/full", 1, 1)])
+def test_an_output_that_takes_nothing_ends_without_a_traceback(out, code, lines):
+    command = f"{sys.executable} -m derivations --help {out}; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (code, lines)
+
+
 def test_an_unknown_name_is_refused(capsys):
     assert main(["sgd_to_oed"]) == 2
     assert "'sgd_to_oed'; allowed: feasible_set" in capsys.readouterr().err
