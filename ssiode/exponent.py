@@ -287,9 +287,7 @@ def _report(
         sample_complexity=None if scales is None else scales.samples,
         learning_rate=None if scales is None else scales.learning_rate,
         time=None if scales is None else scales.time,
-        even_student=None
-        if exponent is None or exponent % 2 == 0
-        else _even(parsed, sources, exponent),
+        even_student=_even(parsed, sources, exponent) if is_odd else None,
         lower_bound=None if status == "constant" else _lower_bound(search),
         upper_bound=search.found,
         message=_message(search, status, terms),
