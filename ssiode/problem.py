@@ -185,7 +185,7 @@ def read_tables(path: str | Path) -> dict[str, Any]:
     """Read the tables of a problem file, with the rows of a matrix kept in a .npy file."""
     path = Path(path)
     try:
-        text = _regular_file(path).decode("utf-8")
+        text = _regular_file(path).decode("utf-8-sig")  # some editors write a mark first
         if _LONG_KEY in re.sub(r"[^.,=\n\[\]{}]+", "_", text):
             raise ValueError("a key has more parts than a problem file has")
         tables = tomllib.loads(text)

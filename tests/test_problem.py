@@ -153,7 +153,6 @@ TARGET = '[target]\nexpression = "z1*z2"\n'
         (TARGET + "[initial]\nkind = 'fixed'\ne = [1, 2, 3]", ["3 entries"]),
         # Not TOML at all.
         ("[target", ["not a TOML file"]),
-        ("\ufeff[target]", ["not a TOML file"]),
         ("a = 1\na = 2", ["not a TOML file"]),
         ("x = " + "[" * 5000, ["not a TOML file"]),
         ("", ["no target"]),
@@ -200,6 +199,12 @@ def test_long_lists_of_numbers_are_no_long_keys(tmp_path):
     path = tmp_path / "problem.toml"
     path.write_text(f"[encoding]\nmatrix = [{[0.5] * 1000}]  # 1. 2. 3. a.b.c.d ......\n")
     assert len(read_tables(path)["encoding"]["matrix"][0]) == 1000
+
+
+def test_a_mark_of_the_byte_order_is_skipped(tmp_path):
+    path = tmp_path / "problem.toml"
+    path.write_text("[target]\nexpression = 'z1'\n", encoding="utf-8-sig")
+    assert read_tables(path) == {"target": {"expression": "z1"}}
 
 
 def test_a_missing_matrix_is_not_called_damaged(tmp_path):
