@@ -52,6 +52,19 @@ class Student(Configurable, ABC):
         """Whether f has all derivatives, so that Gauss-Hermite quadrature converges fast."""
         return True
 
+    def axes(self, length: int) -> np.ndarray:
+        """Orthonormal directions of the fields that f depends on, shape (r, L)."""
+        return np.eye(length)
+
+    def break_points(self) -> tuple[float, ...]:
+        """Kinks of f along the direction that it depends on, if that is a single one."""
+        return ()
+
+    @property
+    def is_even(self) -> bool:
+        """Whether f(-z) = f(z) is proved."""
+        return False
+
 
 @dataclass(frozen=True)
 class Attention(Student):
@@ -98,6 +111,11 @@ class Attention(Student):
             if vector is not None:
                 object.__setattr__(self, name, number_list(name, vector))
 
+    @property
+    def is_even(self) -> bool:
+        """True: the scores are products of two fields."""
+        return True
+
     def n_outputs(self, length: int) -> int:
         """L*L for `identity`, else 1."""
         return length * length if self.reduction == "identity" else 1
@@ -133,6 +151,16 @@ class _SummedFields(Student):
     def parameters(self, length: int) -> np.ndarray:
         """The scale."""
         return np.array([self.scale])
+
+    def axes(self, length: int) -> np.ndarray:
+        """The sum of the fields."""
+        return np.full((1, length), 1 / np.sqrt(length))
+
+    @property
+    def is_even(self) -> bool:
+        """Whether sigma(-s) = sigma(s) as it is written."""
+        sigma, s = self.activation_expression
+        return sigma.subs(s, -s) == sigma
 
     @property
     @abstractmethod
@@ -206,6 +234,16 @@ class TiedNetwork(_SummedFields):
         from ssiode.expression.activation import parse_activation
 
         return parse_activation(self.activation)
+
+    def break_points(self) -> tuple[float, ...]:
+        """Kinks of the activation."""
+        if self.is_smooth:
+            return ()
+        from ssiode.hermite.factor_averages import Factor
+
+        sigma, s = self.activation_expression
+        (rule,) = Factor(sigma, (s,)).axis_rules(0)
+        return rule.breaks
 
     @property
     def is_smooth(self) -> bool:

@@ -55,7 +55,7 @@ def _change_of_time(trajectory: Trajectory, engine: RiskEngine) -> np.ndarray:
     """Speed of the ODE times the integral of sqrt(L V)."""
     problem, gamma, states = trajectory.problem, trajectory.gamma, trajectory.v
     speed = np.array([drift(problem, engine, gamma, v) for v in states]).reshape(states.shape)
-    moments = [engine.gradient_and_second_moment(v)[1] for v in states]
-    radial = np.sqrt(problem.length * np.array(moments))
+    second_moments = engine.moments(states)[:, -1] if len(states) else np.zeros(0)
+    radial = np.sqrt(problem.length * second_moments)
     longest = np.maximum.accumulate(radial) * trajectory.t
     return np.abs(speed) * longest[:, None]

@@ -148,7 +148,8 @@ def _relative_tolerance(engine: RiskEngine, v0: np.ndarray) -> float:
 
 def drift(problem: Problem, engine: RiskEngine, gamma: float, v: np.ndarray) -> np.ndarray:
     """Right-hand side dv/dt at v, shape (L + 1,); what vanishes by symmetry is exactly zero."""
-    gradient, second_moment = engine.gradient_and_second_moment(v)
+    moments = engine.moments(v[None])[0]
+    gradient, second_moment = moments[1:-1], float(moments[-1])
     metric = problem.geometry.metric
     velocity = vector_field(v, metric, gradient, second_moment, gamma, problem.sgd.batch)
     rounding = _ROUNDING * np.sqrt(second_moment) * np.abs(metric).max()
@@ -262,7 +263,7 @@ class _Solve:
         risks = np.full(len(self.states), np.nan)
         try:
             for i, v in enumerate(self.states):
-                risks[i] = self.engine.risk(v)
+                risks[i] = self.engine.moments(v[None])[0, 0]
         except KeyboardInterrupt:
             self.stop("interrupted", "interrupted while the risks were computed")
         return risks

@@ -4,12 +4,14 @@ from ssiode.population_risk.montecarlo import MonteCarloEngine
 from ssiode.population_risk.protocol import RiskEngine, RiskEvaluation
 from ssiode.population_risk.quadrature import QuadratureEngine
 from ssiode.population_risk.selection import make_engine, risk
+from ssiode.population_risk.series import SeriesEngine
 
 __all__ = [
     "MonteCarloEngine",
     "QuadratureEngine",
     "RiskEngine",
     "RiskEvaluation",
+    "SeriesEngine",
     "make_engine",
     "risk",
 ]

@@ -158,14 +158,10 @@ class MonteCarloEngine(RiskEngine):
         chance = _MISMATCH * by_block.std(ddof=1) / np.sqrt(self.blocks) + 1e-12 * exact
         return float(mismatch) if mismatch > chance else 0.0
 
-    def gradient_and_second_moment(self, v: np.ndarray) -> tuple[np.ndarray, float]:
-        """See :meth:`RiskEngine.gradient_and_second_moment`."""
-        mean = self._mean(v)
-        return mean[1:-1], float(mean[-1])
-
-    def risk(self, v: np.ndarray) -> float:
-        """See :meth:`RiskEngine.risk`."""
-        return float(self._mean(v)[0])
+    def moments(self, v: np.ndarray) -> np.ndarray:
+        """See :meth:`RiskEngine.moments`."""
+        means = [self._average(self._nodes, state).mean(axis=0) for state in v]
+        return np.array(means) * self._average.units
 
     def companion(self) -> MonteCarloEngine:
         """Return the same engine with other samples."""

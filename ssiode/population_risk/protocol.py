@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -64,10 +64,19 @@ class RiskEvaluation:
             )
 
 
+class Estimate(NamedTuple):
+    """Numbers and estimates of their errors, arrays of the same shape."""
+
+    value: np.ndarray
+    error: np.ndarray
+
+
 class RiskEngine(ABC):
     """An engine that averages the loss of one problem over its Gaussian fields.
 
-    A subclass sets `name` and is then found by it.
+    States v = (e, m) are arrays of shape (..., L + 1). A subclass sets `name` and is then found by
+    it; it gives the numbers of many states by :meth:`moments`, and those of one state with their
+    errors by :meth:`evaluate`.
     """
 
     name: ClassVar[str]
@@ -103,16 +112,37 @@ class RiskEngine(ABC):
         return f"{self.reason}; {self.settings}"
 
     @abstractmethod
+    def moments(self, v: np.ndarray) -> np.ndarray:
+        """(R, dR/de_1, ..., dR/de_L, dR/dm, V) without errors, as fast as possible.
+
+        A deterministic function from shape (p, L + 1) to shape (p, L + 3).
+        """
+
+    @abstractmethod
     def evaluate(self, v: np.ndarray) -> RiskEvaluation:
-        """Risk, gradient and second moment at v = (e, m) of shape (L + 1,), with errors."""
+        """Risk, gradient and second moment at one v of shape (L + 1,), with errors."""
 
-    @abstractmethod
-    def gradient_and_second_moment(self, v: np.ndarray) -> tuple[np.ndarray, float]:
-        """The same without errors, as fast as possible: a deterministic function of v."""
+    def value(self, v: np.ndarray) -> Estimate:
+        """R at states of shape (..., L + 1), with errors; shape (...)."""
+        return self._estimate(v, "value")
 
-    @abstractmethod
-    def risk(self, v: np.ndarray) -> float:
-        """The risk alone, without its error."""
+    def gradient(self, v: np.ndarray) -> Estimate:
+        """(dR/de_1, ..., dR/de_L, dR/dm) with errors; shape (..., L + 1)."""
+        return self._estimate(v, "gradient")
+
+    def second_moment(self, v: np.ndarray) -> Estimate:
+        """V with errors; shape (...)."""
+        return self._estimate(v, "second_moment")
+
+    def _estimate(self, v: np.ndarray, name: str) -> Estimate:
+        states = np.asarray(v, dtype=float)
+        rows = [self.evaluate(row) for row in states.reshape(-1, states.shape[-1])]
+
+        def collected(attribute: str) -> np.ndarray:
+            values = np.array([getattr(row, attribute) for row in rows])
+            return values.reshape(*states.shape[:-1], *values.shape[1:])
+
+        return Estimate(collected(name), collected(f"{name}_error"))
 
     @abstractmethod
     def companion(self) -> RiskEngine:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _LONGEST = 2
 _N_BLOCKS = 16
 # At 40 nodes per axis and L = 2 one node in eleven is left.
-_NEGLIGIBLE = 1e-15
+_NEGLIGIBLE = 1e-18
 _ROUNDING = 1e-13
 # Of the spacing of the nodes: where kinks lie between nodes decides their error.
 _SHIFTS = (0.5, 0.35, 0.2)
@@ -151,14 +151,9 @@ class QuadratureEngine(RiskEngine):
             return None
         return np.append(v[:-1], np.copysign(np.sqrt(1.0 - s * s), v[-1]))
 
-    def gradient_and_second_moment(self, v: np.ndarray) -> tuple[np.ndarray, float]:
-        """See :meth:`RiskEngine.gradient_and_second_moment`."""
-        moments = self._sum(self._nodes, v) * self._average.units
-        return moments[1:-1], float(moments[-1])
-
-    def risk(self, v: np.ndarray) -> float:
-        """See :meth:`RiskEngine.risk`."""
-        return float(self._sum(self._nodes, v)[0] * self._average.units[0])
+    def moments(self, v: np.ndarray) -> np.ndarray:
+        """See :meth:`RiskEngine.moments`."""
+        return np.array([self._sum(self._nodes, state) for state in v]) * self._average.units
 
     def companion(self) -> QuadratureEngine:
         """Return the rule of two thirds the order, whose error is larger."""

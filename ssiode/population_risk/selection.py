@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ssiode.errors import unknown_name
+from ssiode.errors import InputError, unknown_name
 from ssiode.population_risk.montecarlo import MonteCarloEngine
 from ssiode.population_risk.protocol import RiskEngine, RiskEvaluation, engine_class
 from ssiode.population_risk.quadrature import QuadratureEngine
+from ssiode.population_risk.series import NoSeriesError, SeriesEngine
 
 if TYPE_CHECKING:
     from ssiode.problem import Problem
@@ -29,8 +30,8 @@ def make_engine(
     ----------
     problem : Problem
     name : str, optional
-        `quadrature` or `montecarlo`; by default quadrature where it converges fast (L <= 2 and
-        smooth target, student and loss), else Monte Carlo.
+        `series`, `quadrature` or `montecarlo`; by default the first of these that serves the
+        problem, quadrature only where it converges fast (L <= 2 and all is smooth).
     v : array of shape (L + 1,), optional
         State at which the order of the quadrature is chosen; without it the order is a default.
     tolerance : float
@@ -44,27 +45,57 @@ def make_engine(
     InputError
         On an unknown engine or option, or one that cannot serve the problem.
     """
-    reason = "asked for by name"
-    if name is None:
-        objection = QuadratureEngine.objection(problem)
-        if objection is None and not problem.is_smooth:
-            objection = "target, student or loss is not known to be smooth"
-        suits = objection is None
-        name = QuadratureEngine.name if suits else MonteCarloEngine.name
-        reason = "short and smooth" if suits else f"no quadrature: {objection}"
+    if name is not None:
+        return _named(problem, name, v, tolerance, options)
+    objections = []
+    for kind, suits in (
+        (SeriesEngine, "squared loss"),
+        (QuadratureEngine, "short and smooth"),
+        (MonteCarloEngine, ""),
+    ):
+        objection = kind.objection(problem) or _is_slow(kind, problem) or _not_taken(kind, options)
+        if objection is None:
+            try:
+                engine = _named(problem, kind.name, v, tolerance, options)
+            except NoSeriesError as error:
+                objection = str(error)
+            else:
+                engine.reason = "; ".join([suits, *objections] if suits else objections)
+                return engine
+        objections.append(f"no {kind.name}: {objection}")
+    raise InputError("no engine serves this problem: " + "; ".join(objections))
+
+
+def _is_slow(kind: type[RiskEngine], problem: Problem) -> str | None:
+    """Why an engine that would serve is not chosen."""
+    if kind is QuadratureEngine and not problem.is_smooth:
+        return "target, student or loss is not known to be smooth"
+    return None
+
+
+def _not_taken(kind: type[RiskEngine], options: dict[str, Any]) -> str | None:
+    """Why options of another engine rule this one out; options of none are refused later."""
+    others = {name for other in RiskEngine.engines.values() for name in _option_names(other)}
+    strange = [name for name in options if name in others and name not in _option_names(kind)]
+    return f"it takes no {strange[0]!r}" if strange else None
+
+
+def _option_names(kind: type[RiskEngine]) -> list[str]:
+    return list(inspect.signature(kind).parameters)[1:]
+
+
+def _named(
+    problem: Problem, name: str, v: np.ndarray | None, tolerance: float, options: dict[str, Any]
+) -> RiskEngine:
     kind = engine_class(name)
     if kind is MonteCarloEngine:
-        options.setdefault("seed", problem.sgd.seed)
-    allowed = list(inspect.signature(kind).parameters)[1:]
+        options = {"seed": problem.sgd.seed, **options}
     for option in options:
-        if option not in allowed:
-            raise unknown_name(f"option of engine {name!r}", option, allowed)
+        if option not in _option_names(kind):
+            raise unknown_name(f"option of engine {name!r}", option, _option_names(kind))
     if kind is QuadratureEngine and v is not None and not options:
-        engine = QuadratureEngine.converged(problem, v, tolerance)
-    else:
-        engine = kind(problem, **options)
-    engine.reason = reason
-    return engine
+        return QuadratureEngine.converged(problem, v, tolerance)
+    return kind(problem, **options)
 
 
 def risk(
@@ -84,7 +115,7 @@ def risk(
     m : float
         Semantic overlap.
     engine : str, optional
-        `quadrature` or `montecarlo`; chosen if not given, with the reason on the result.
+        `series`, `quadrature` or `montecarlo`; chosen if not given, with the reason on the result.
     **options
         Arguments of the engine.
 

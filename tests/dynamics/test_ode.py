@@ -44,21 +44,20 @@ class FormulaEngine(RiskEngine):
     objection = None
     settings = "a formula"
 
-    def gradient_and_second_moment(self, v):
+    def moments(self, v):
         self.calls += 1
         self.before(self.calls)
-        gradient = np.zeros(len(v))
-        gradient[-1] = -(v[-1] ** (self.power - 1))
-        return gradient, self.second_moment
+        m = v[:, -1]
+        rows = np.zeros((len(v), v.shape[1] + 2))
+        rows[:, 0] = 1.0 - m**self.power / self.power
+        rows[:, -2] = -(m ** (self.power - 1))
+        rows[:, -1] = self.second_moment
+        return rows
 
     def evaluate(self, v):
-        gradient, second_moment = self.gradient_and_second_moment(v)
-        return RiskEvaluation(
-            self.risk(v), 0.0, gradient, 0 * gradient, second_moment, 0.0, "formula", ""
-        )
-
-    def risk(self, v):
-        return 1.0 - v[-1] ** self.power / self.power
+        (row,) = self.moments(v[None])
+        gradient = row[1:-1]
+        return RiskEvaluation(row[0], 0.0, gradient, 0 * gradient, row[-1], 0.0, "formula", "")
 
     def companion(self):
         return FormulaEngine(self.problem, self.power, self.second_moment)
@@ -408,23 +407,20 @@ def test_ctrl_c_keeps_what_was_reached():
     assert solution.recovery_time is not None
 
 
-def test_ctrl_c_while_the_risks_are_computed_keeps_the_states(monkeypatch):
+def test_ctrl_c_while_the_risks_are_computed_keeps_the_states():
     problem = linear_problem()
-    engine = FormulaEngine(problem)
-    risks = iter([1.0, 2.0])
+    options = {"gamma": 0.0, "t_max": 1.0, "m": 0.1, "rtol": 1e-6, "points": 5}
+    whole = solve_ode(problem, **options, engine=FormulaEngine(problem), estimate_error=False)
 
-    def risk(v):
-        try:
-            return next(risks)
-        except StopIteration:
-            raise KeyboardInterrupt from None
+    def before(calls):
+        if calls > whole.n_evaluations + 2:
+            raise KeyboardInterrupt
 
-    monkeypatch.setattr(engine, "risk", risk)
-    options = {"points": 5, "engine": engine, "estimate_error": False}
-    solution = solve_ode(problem, gamma=0.0, t_max=1.0, m=0.1, rtol=1e-6, **options)
+    engine = FormulaEngine(problem, before=before)
+    solution = solve_ode(problem, **options, engine=engine, estimate_error=False)
     assert solution.status == "interrupted"
-    assert len(solution.m) == 5
-    np.testing.assert_array_equal(solution.risk, [1.0, 2.0, np.nan, np.nan, np.nan])
+    np.testing.assert_array_equal(solution.m, whole.m)
+    np.testing.assert_array_equal(solution.risk, [*whole.risk[:2], np.nan, np.nan, np.nan])
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

@@ -7,7 +7,13 @@ import pytest
 
 from ssiode.encoding import Encoding
 from ssiode.loss import FrobeniusLoss, SquaredLoss
-from ssiode.population_risk import MonteCarloEngine, QuadratureEngine, make_engine, risk
+from ssiode.population_risk import (
+    MonteCarloEngine,
+    QuadratureEngine,
+    SeriesEngine,
+    make_engine,
+    risk,
+)
 from ssiode.problem import Problem
 from ssiode.student import Attention, TiedNetwork
 from ssiode.target import Target
@@ -20,13 +26,17 @@ SMOOTH = Problem(Target("He2(z1) + z2"), TiedNetwork("tanh"), Encoding("orthonor
 @pytest.mark.parametrize(
     ("changes", "engine", "reason"),
     [
-        ({}, "quadrature", "short and smooth"),
-        ({"label_noise": 0.5}, "quadrature", "short and smooth"),
-        ({"student": TiedNetwork("relu")}, "montecarlo", "smooth"),
+        ({}, "series", "squared loss"),
+        ({"label_noise": 0.5}, "series", "squared loss"),
+        ({"student": TiedNetwork("relu")}, "series", "squared loss"),
+        ({"target": Target("tanh(z1)*z2")}, "series", "squared loss"),
+        ({"target": Target("sum(z)/L", length=9)}, "series", "squared loss"),
+        ({"target": Target("exp(z1)", length=9)}, "montecarlo", "no polynomial"),
         ({"target": Target("abs(z1)", length=2)}, "montecarlo", "smooth"),
         ({"target": Target(lambda z: z[..., 0], length=2)}, "montecarlo", "smooth"),
-        ({"loss": FrobeniusLoss()}, "montecarlo", "smooth"),
-        ({"target": Target("z1*z3")}, "montecarlo", "length is 3"),
+        ({"loss": FrobeniusLoss()}, "montecarlo", "no quadrature: target, student or loss"),
+        ({"target": Target("z1*z4"), "student": Attention()}, "montecarlo", "4 directions"),
+        ({"target": Target("z1*z3"), "student": Attention()}, "montecarlo", "in 3 directions"),
         ({"loss": FrobeniusLoss(), "label_noise": 0.5}, "montecarlo", "label noise"),
     ],
 )
@@ -34,6 +44,18 @@ def test_the_engine_suits_the_problem_and_says_why(changes, engine, reason):
     built = make_engine(SMOOTH.replace(**changes))
     assert built.name == engine
     assert reason in built.reason
+
+
+@pytest.mark.parametrize(
+    ("options", "engine"),
+    [
+        ({"order": 9}, "series"),
+        ({"samples": 64}, "montecarlo"),
+        ({"sampling": "plain"}, "montecarlo"),
+    ],
+)
+def test_options_choose_an_engine_that_takes_them(options, engine):
+    assert make_engine(SMOOTH, **options).name == engine
 
 
 @pytest.mark.parametrize("engine", ["quadrature", "montecarlo"])
@@ -47,10 +69,10 @@ def test_an_engine_can_be_asked_for(engine):
 
 def test_the_order_follows_the_tolerance():
     v = SMOOTH.geometry.state((0.3, 0.2), 0.5)
-    orders = [make_engine(SMOOTH, v=v, tolerance=t).order for t in (1e-1, 1e-4, 1e-10)]
+    orders = [make_engine(SMOOTH, "quadrature", v, t).order for t in (1e-1, 1e-4, 1e-10)]
     assert orders == sorted(orders)
     assert orders[0] < orders[-1]
-    result = make_engine(SMOOTH, v=v, tolerance=1e-4).evaluate(v)
+    result = make_engine(SMOOTH, "quadrature", v, tolerance=1e-4).evaluate(v)
     assert result.value_error <= 1e-4 * result.value
 
 
@@ -62,7 +84,10 @@ def test_risk_takes_the_state_as_a_user_writes_it():
 
 
 def test_engines_agree():
-    by_quadrature = risk(SMOOTH, e=(0.3, -0.2), m=0.4)
+    by_series = risk(SMOOTH, e=(0.3, -0.2), m=0.4)
+    by_quadrature = risk(SMOOTH, e=(0.3, -0.2), m=0.4, engine="quadrature")
+    apart = np.abs(moments(by_series) - moments(by_quadrature))
+    assert np.all(apart <= errors(by_series) + errors(by_quadrature))
     by_sampling = risk(SMOOTH, e=(0.3, -0.2), m=0.4, engine="montecarlo", samples=2**12)
     # 5 standard errors of 16 blocks, 5 comparisons: 8e-4 for a random seed.
     difference = np.abs(moments(by_quadrature) - moments(by_sampling))
@@ -101,5 +126,6 @@ def test_one_token():
 
 
 def test_defaults_of_the_engines():
-    assert isinstance(make_engine(SMOOTH), QuadratureEngine)
+    assert isinstance(make_engine(SMOOTH), SeriesEngine)
+    assert QuadratureEngine(SMOOTH).order == 20
     assert MonteCarloEngine(SMOOTH).samples == 2**15

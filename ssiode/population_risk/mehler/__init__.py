@@ -1,0 +1,1 @@
+"""Mehler's series: averages of products of teacher and student functions as power series in m."""

@@ -1,0 +1,350 @@
+r"""Mehler's series of R, its gradient and V, tabulated over the positional overlaps.
+
+With the correlation m between teacher and student fields and functions G of the one and H of the
+other (Mehler's formula),
+
+.. math::
+
+    E[G(z_\star)\,H(x + o)] = \sum_n m^n\,t_n(o), \qquad
+    t_n(o) = \sum_{|\beta| = n} \hat c_\beta(G)\,\hat c_\beta(H(\cdot + o)),
+
+where the offset o = e + injected. The :math:`t_n` are entire functions of o; over the box that
+holds all feasible e they are interpolated by Chebyshev polynomials: a point costs no integral.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ssiode.kernels.linker import link, piece
+from ssiode.population_risk.mehler.grid import (
+    Axis,
+    contract,
+    needed_reach,
+    product_points,
+    total_order,
+)
+from ssiode.population_risk.mehler.student import StudentFunctions
+from ssiode.population_risk.mehler.teacher import (
+    NoSeriesError,
+    Teacher,
+    check_numeric,
+    numeric_teacher,
+    polynomial_teacher,
+)
+from ssiode.threads import map_in_threads
+
+if TYPE_CHECKING:
+    from ssiode.problem import Problem
+
+_LEVELS = {1: (4, 12), 2: (4, 9), 3: (3, 6)}
+_TOLERANCE = 1e-9
+# An exponent of sqrt(2) is the theory of analytic functions; kinks have been split off.
+_GAIN_OF_A_LEVEL = 1.2
+_EPS = 2.0**-52
+_MOST_POINTS = 99
+_BLOCK = 20_000
+
+TermsAt = Callable[[np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class MehlerTable:
+    """Chebyshev coefficients of all t_n.
+
+    Attributes
+    ----------
+    basis : array of shape (q, L)
+        Orthonormal directions of the positional overlaps that the student sees.
+    half_widths : array of shape (q,)
+        The coordinates xi = basis @ e lie in [-half_width, half_width].
+    coefficients : array of shape (L + 2, N + 1, p_1, ..., p_q)
+        For R, dR/de_1, ..., dR/de_L, V.
+    largest : array of shape (L + 2, N + 1)
+        Largest |t_n| over the box.
+    term_errors : array of shape (L + 2, N + 1)
+        Errors of quadrature, interpolation and rounding of each t_n.
+    is_finite : bool
+        Whether the series ends by itself.
+    settings : str
+        Rule and sizes in words.
+    """
+
+    basis: np.ndarray
+    half_widths: np.ndarray
+    coefficients: np.ndarray
+    largest: np.ndarray
+    term_errors: np.ndarray
+    is_finite: bool
+    settings: str
+
+    def sums(self, v: np.ndarray) -> np.ndarray:
+        """R, dR/de_1, ..., dR/de_L, V, dR/dm at states of shape (p, L + 1); shape (p, L + 3)."""
+        positions = np.zeros((len(v), 2))
+        positions[:, : len(self.basis)] = v[:, :-1] @ self._projection
+        values = np.empty((len(v), len(self.coefficients) + 1))
+        m = np.ascontiguousarray(v[:, -1])
+        self._kernel(*self._flat, positions, m, values)
+        return values
+
+    @cached_property
+    def _projection(self) -> np.ndarray:
+        return self.basis.T / self.half_widths
+
+    @cached_property
+    def _flat(self) -> tuple[np.ndarray, tuple[int, int], np.ndarray]:
+        """Coefficients with one axis for all polynomials, their numbers, and sizes by order."""
+        shape = (*self.coefficients.shape[2:], 1, 1)[:2]
+        flat = self.coefficients.reshape(*self.coefficients.shape[:2], -1)
+        sizes = self.largest / np.maximum(self.largest.max(axis=1, keepdims=True), 1e-300)
+        return np.ascontiguousarray(flat), shape, sizes.max(axis=0)
+
+    @cached_property
+    def _kernel(self) -> Callable[..., None]:
+        return link([piece("mehler_sum")]).sum_series
+
+    def perturbed(self) -> MehlerTable:
+        """The table with every t_n moved by its error, at the lowest degree that it has."""
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], self.term_errors.shape)
+        moved = self.coefficients.copy()
+        origin = (slice(None), slice(None), *[0] * len(self.basis))
+        is_odd = moved[origin] == 0
+        moved[origin] += np.where(is_odd, 0.0, signs * self.term_errors)
+        for axis in range(len(self.basis)):
+            linear = [*origin]
+            linear[2 + axis] = 1
+            moved[tuple(linear)] += np.where(is_odd, signs * self.term_errors, 0.0)
+        return dataclasses.replace(self, coefficients=moved)
+
+
+class TableBuilder:
+    """Computes the t_n at offsets, and the table from them.
+
+    Parameters
+    ----------
+    problem : Problem
+    order : int
+        Highest order for targets that are no polynomials.
+    """
+
+    def __init__(self, problem: Problem, order: int) -> None:
+        self._problem = problem
+        self._order = order
+        self._functions = StudentFunctions(problem)
+        seen = problem.student.axes(problem.length)
+        self.basis, self.half_widths = positional_box(problem, seen)
+        self._axes = _adapted_axes(self.basis, seen)
+        self._exact_teacher = polynomial_teacher(problem.target, self._axes)
+        if self._exact_teacher is None:
+            check_numeric(problem.target)
+        self._centre = self._axes @ problem.geometry.injected
+        self._is_even = problem.student.is_even and not problem.geometry.injected.any()
+
+    def build(self) -> MehlerTable:
+        """Refine rule and interpolation until they are accurate, and return the table."""
+        terms_at, rule_error, teacher, level = self._accurate_rule()
+        points = 11 + int(np.ceil(9 * self.half_widths.max(initial=0.0)))
+        while True:
+            values = self._on_grid(terms_at, points, teacher.top)
+            coefficients = _chebyshev_coefficients(values, len(self.basis))
+            scale = np.abs(values).reshape(*values.shape[:2], -1).max(axis=2)
+            ends = _ends(coefficients, len(self.basis))
+            if ends.max() <= _TOLERANCE * scale.max() or points >= _MOST_POINTS:
+                break
+            points = points * 3 // 2
+        # E |g_l| <= sqrt(V) bounds what is summed for a gradient that itself may vanish.
+        sizes = np.maximum(scale.max(axis=1), np.sqrt(scale[-1].max()))
+        sizes[[0, -1]] = scale[[0, -1]].max(axis=1)
+        rounding = 4 * _EPS * sizes[:, None] * teacher.weights_of_orders
+        return MehlerTable(
+            self.basis,
+            self.half_widths,
+            self._with_parity(coefficients),
+            scale,
+            rule_error + 2 * ends + rounding,
+            teacher.is_finite,
+            f"{teacher.top} orders, step 2^(-{level / 2:g}) on {len(self._axes)} axes, "
+            f"{points if len(self.basis) else 1} points on {len(self.basis)} positional axes",
+        )
+
+    def _teacher(self, level: int) -> Teacher:
+        if self._exact_teacher is not None:
+            return self._exact_teacher
+        return numeric_teacher(self._problem.target, self._axes, level, self._order)
+
+    def _accurate_rule(self) -> tuple[TermsAt, np.ndarray, Teacher, int]:
+        """A rule that is accurate at probe offsets, and an error of each t_n there.
+
+        A step smaller by sqrt(2) takes the error e^(-c/h) of the trapezoidal rule to the power
+        sqrt(2): the difference of two levels is the error of the coarser one.
+        """
+        first, last = _LEVELS[len(self._axes)]
+        if self._exact_teacher is None:
+            last = min(last, _LEVELS[self._problem.length][1])
+        probes = np.array([0 * self.half_widths, self.half_widths, -self.half_widths])
+        before = None
+        for level in range(first, last + 1):
+            teacher = self._teacher(level)
+            terms_at = self._tabulated(teacher, level)
+            found = terms_at(probes)
+            if before is not None:
+                scale = np.abs(found).max()
+                error = np.abs(found - before).max(axis=0)
+                if error.max() <= _TOLERANCE * scale:
+                    break
+            before = found
+        return terms_at, scale * (error / scale) ** _GAIN_OF_A_LEVEL, teacher, level
+
+    def _tabulated(self, teacher: Teacher, level: int) -> TermsAt:
+        """Tabulate the student's functions, and return t_n as a function of the offset."""
+        q, top = len(self.basis), teacher.top
+        reach = self._reach(teacher)
+        breaks = tuple(b for b in self._problem.student.break_points() if abs(b) < reach)
+        grid = [Axis(level, reach, breaks)] * len(self._axes)
+        alone, met = self._averaged_over_still_axes(teacher, grid)
+        orders = total_order(top, len(grid)).ravel()
+        constant = teacher.square + self._problem.label_noise * self._problem.target.n_outputs
+
+        def terms_at(offsets: np.ndarray) -> np.ndarray:
+            """Values t_n at positional coordinates of shape (p, q); shape (p, L + 2, N + 1)."""
+            result = np.zeros((len(offsets), len(alone), top + 1))
+            for terms, xi in zip(result, offsets, strict=True):
+                means, coefficients = alone, met
+                for axis in range(q):
+                    table = grid[axis].table(self._centre[axis] + xi[axis], top)
+                    means = contract(table[:1], means, axis + 1)
+                    coefficients = contract(table, coefficients, axis + 1)
+                terms[:, 0] = means.ravel()
+                terms[0, 0] += constant
+                for row, products in zip(terms, _paired(coefficients, teacher), strict=True):
+                    row += np.bincount(orders, products.ravel(), minlength=top + 1)[: top + 1]
+            return result
+
+        return terms_at
+
+    def _averaged_over_still_axes(
+        self, teacher: Teacher, grid: list[Axis]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The student's functions on the grid, averaged over the axes that no offset shifts.
+
+        First those that meet 1, of which only the mean is needed, then all others.
+        """
+        q, nodes = len(self.basis), [axis.nodes for axis in grid]
+        still = [axis.table(c, teacher.top) for axis, c in zip(grid, self._centre, strict=True)]
+        rest = product_points(nodes[1:]) if len(grid) > 1 else np.zeros((1, 0))
+        rows = max(1, _BLOCK // len(rest))
+        n_alone = self._functions.n_quantities
+
+        def part(first: int) -> np.ndarray:
+            block = nodes[0][first : first + rows]
+            points = np.column_stack([np.repeat(block, len(rest)), np.tile(rest, (len(block), 1))])
+            values = self._functions(points @ self._axes, teacher)
+            return values.reshape(-1, len(block), *map(len, nodes[1:]))
+
+        parts = map_in_threads(part, range(0, len(nodes[0]), rows))
+        values = np.concatenate(parts, axis=1)
+        alone, met = values[:n_alone], values[n_alone:]
+        for axis in reversed(range(q, len(grid))):
+            alone = contract(still[axis][:1], alone, axis + 1)
+            met = contract(still[axis], met, axis + 1)
+        return alone, met
+
+    def _reach(self, teacher: Teacher) -> float:
+        shift = np.abs(self._centre)
+        shift[: len(self.basis)] += self.half_widths
+        reach = needed_reach(
+            lambda x: self._functions(x @ self._axes, teacher),
+            len(self._axes),
+            teacher.top,
+            float(shift.max()),
+        )
+        if reach is None:
+            raise NoSeriesError("the student grows too fast for its averages to be found")
+        return reach
+
+    def _on_grid(self, terms_at: TermsAt, points: int, top: int) -> np.ndarray:
+        """All t_n on the grid of Chebyshev points, shape (L + 2, N + 1, points, ...)."""
+        q = len(self.basis)
+        x = np.cos(np.pi * (np.arange(points) + 0.5) / points)[::-1]
+        x = (x - x[::-1]) / 2
+        offsets = product_points([x] * q) * self.half_widths if q else np.zeros((1, 0))
+        computed = (len(offsets) + 1) // 2 if self._is_even else len(offsets)
+        values = terms_at(offsets[:computed])
+        if self._is_even:
+            mirrored = self._signs(top) * values[: len(offsets) - computed]
+            values = np.concatenate([values, mirrored[::-1]])
+        return np.moveaxis(values, 0, -1).reshape(*values.shape[1:], *[points] * q)
+
+    def _signs(self, top: int) -> np.ndarray:
+        """t_n(-e) / t_n(e) for an even student: (-1)^n, and the opposite for dR/de."""
+        signs = np.tile((-1.0) ** np.arange(top + 1), (self._functions.n_quantities, 1))
+        signs[1:-1] *= -1
+        return signs
+
+    def _with_parity(self, coefficients: np.ndarray) -> np.ndarray:
+        """Set to zero what the parity of an even student makes zero."""
+        if not self._is_even:
+            return coefficients
+        degrees = sum(np.ogrid[tuple(map(slice, coefficients.shape[2:]))], start=np.zeros(1))
+        fitting = (-1.0) ** degrees.reshape(coefficients.shape[2:])
+        signs = self._signs(coefficients.shape[1] - 1)
+        signs = signs.reshape(*signs.shape, *[1] * len(self.basis))
+        return np.where(signs == fitting, coefficients, 0.0)
+
+
+def _adapted_axes(basis: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    """Orthonormal axes of what the student sees, the positional directions first."""
+    if len(basis) in (0, len(seen)):
+        return basis if len(basis) else seen
+    others = seen - seen @ basis.T @ basis
+    _, _, directions = np.linalg.svd(others)
+    return np.concatenate([basis, directions[: len(seen) - len(basis)]])
+
+
+def _paired(coefficients: np.ndarray, teacher: Teacher) -> np.ndarray:
+    """Products of the student's and the teacher's coefficients, summed over functions."""
+    k = len(teacher.outputs)
+    n_products = len(teacher.products)
+    met = coefficients[:-n_products].reshape(-1, k, *coefficients.shape[1:])
+    products = (met * teacher.outputs).sum(axis=1)
+    products[-1] += (coefficients[-n_products:] * teacher.products).sum(axis=0)
+    return products
+
+
+def positional_box(problem: Problem, axes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Directions of e that the student sees, shape (q, L), and the largest |coordinate| on each.
+
+    A feasible e = P w / sqrt(d) has |b.e| <= |P^T b| for every direction b.
+    """
+    gram = problem.geometry.gram
+    seen = axes.T @ axes @ gram @ axes.T @ axes
+    values, vectors = np.linalg.eigh(seen)
+    kept = values > 1e-13 * np.trace(gram)
+    basis = vectors[:, kept].T
+    widths = np.sqrt(np.einsum("qi,ij,qj->q", basis, gram, basis))
+    return basis, widths * (1 + 1e-9)
+
+
+def _chebyshev_coefficients(values: np.ndarray, dimension: int) -> np.ndarray:
+    for axis in range(2, 2 + dimension):
+        points = values.shape[axis]
+        angles = np.pi * (np.arange(points)[::-1] + 0.5) / points
+        transform = np.cos(np.arange(points)[:, None] * angles) * 2 / points
+        transform[0] /= 2
+        values = np.moveaxis(np.tensordot(transform, values, axes=(1, axis)), 0, axis)
+    return values
+
+
+def _ends(coefficients: np.ndarray, dimension: int) -> np.ndarray:
+    """Sizes of the last two coefficients on every axis, which the next ones do not exceed."""
+    ends = np.zeros(coefficients.shape[:2])
+    for axis in range(2, 2 + dimension):
+        last = np.abs(np.take(coefficients, [-2, -1], axis=axis)).reshape(*ends.shape, -1)
+        ends += last.max(axis=2)
+    return ends

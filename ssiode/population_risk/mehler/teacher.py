@@ -1,0 +1,247 @@
+r"""The teacher's side of Mehler's series: g and the products of its outputs.
+
+.. math:: \hat c_\beta(G) = E\Big[G(z_\star) \prod_i \frac{He_{\beta_i}(x_i)}{\sqrt{\beta_i!}}\Big],
+          \qquad x = U z_\star,
+
+for G any output :math:`g_a` and any product :math:`g_a g_b`, where the rows of U are the
+orthonormal directions that the student sees.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ssiode.errors import InputError
+from ssiode.hermite.axis_rules import hermite_table
+from ssiode.hermite.nodes import gauss_hermite
+from ssiode.population_risk.mehler.grid import (
+    Axis,
+    contract,
+    needed_reach,
+    product_points,
+    total_order,
+)
+
+if TYPE_CHECKING:
+    import sympy
+
+    from ssiode.target import Target
+
+_LARGEST_BOX = 300_000
+_DEPENDENT = 1e-13
+_LARGEST_GRID = 4_000_000
+_LONGEST_NUMERIC = 3
+
+
+class NoSeriesError(InputError):
+    """A target or student whose series cannot be had; the message says why."""
+
+
+@dataclass(frozen=True, eq=False)
+class Teacher:
+    """Coefficients of the outputs h of the teacher and of their products.
+
+    The outputs of the target are g = mean + mixing @ h, with orthonormal columns: those that are
+    combinations of others are not carried along.
+
+    Attributes
+    ----------
+    mean, mixing : arrays of shape (k,), (k, k')
+    outputs, products : arrays of shape (k', N+1, ...), (k' (k' + 1) / 2, N+1, ...)
+        Normalised coefficients of h_a, and of h_a h_b for the pairs a <= b in order.
+    square : float
+        E |h|^2.
+    is_finite : bool
+        Whether there are no further coefficients: the target is a polynomial.
+    """
+
+    mean: np.ndarray
+    mixing: np.ndarray
+    outputs: np.ndarray
+    products: np.ndarray
+    square: float
+    is_finite: bool
+
+    @property
+    def top(self) -> int:
+        """The highest order N."""
+        return self.outputs.shape[1] - 1
+
+    @property
+    def weights_of_orders(self) -> np.ndarray:
+        """Share of each order in the norm of outputs and products, and 1 for order 0."""
+        boxes = np.concatenate([self.outputs, self.products])
+        orders = total_order(self.top, boxes.ndim - 1).ravel()
+        squares = np.bincount(orders, (boxes**2).sum(axis=0).ravel())[: self.top + 1]
+        weights = np.sqrt(squares / max(squares.sum(), 1e-300))
+        weights[0] = 1.0
+        return weights
+
+
+def pairs(n_outputs: int) -> list[tuple[int, int]]:
+    """The pairs a <= b, in the order of the products."""
+    return list(itertools.combinations_with_replacement(range(n_outputs), 2))
+
+
+def polynomial_teacher(target: Target, axes: np.ndarray) -> Teacher | None:
+    """Return the exact coefficients of a polynomial target, or None if it is none.
+
+    Parameters
+    ----------
+    target : Target
+    axes : array of shape (r, L)
+        The directions U: the tokens (r = L), or one direction (r = 1).
+    """
+    from ssiode.expression import token_symbols
+    from ssiode.hermite.exact import NotPolynomialError
+
+    if target.expressions is None:
+        return None
+    tokens = token_symbols(target.length)
+    try:
+        means = [_mean(g, tokens) for g in target.expressions]
+        h = [g - mean for g, mean in zip(target.expressions, means, strict=True)]
+        functions = [*h, *(h[a] * h[b] for a, b in pairs(len(h)))]
+        tables = [_coefficients(function, tokens) for function in functions]
+    except NotPolynomialError:
+        return None
+    top = max((sum(power for _, power in index) for table in tables for index in table), default=0)
+    if (top + 1) ** len(axes) > _LARGEST_BOX:
+        raise NoSeriesError(f"the target has order {top / 2:g}, too high for {len(axes)} tokens")
+    along = _along_tokens if len(axes) == target.length else _along_direction
+    boxes = np.array([along(table, top, axes) for table in tables])
+    k = len(h)
+    origin = (slice(k, None), *[0] * len(axes))
+    squares = [boxes[origin][i] for i, (a, b) in enumerate(pairs(k)) if a == b]
+    return Teacher(
+        mean=np.array(means, dtype=float),
+        mixing=np.eye(k),
+        outputs=boxes[:k],
+        products=boxes[k:],
+        square=float(np.sum(squares)),
+        is_finite=True,
+    )
+
+
+def _mean(function: sympy.Expr, tokens: list[sympy.Symbol]) -> sympy.Expr:
+    from ssiode.hermite.exact import hermite_expansion
+
+    expansion = hermite_expansion(function, tokens)
+    return expansion.basis.expression(expansion.coefficients.get((), {}))
+
+
+def _coefficients(function: sympy.Expr, tokens: list[sympy.Symbol]) -> dict:
+    from ssiode.hermite.exact import hermite_expansion
+
+    expansion = hermite_expansion(function, tokens)
+    nearest = expansion.basis.nearest_float
+    return {index: nearest(value)[0] for index, value in expansion.coefficients.items()}
+
+
+def _along_tokens(table: dict, top: int, axes: np.ndarray) -> np.ndarray:
+    box = np.zeros([top + 1] * len(axes))
+    for index, value in table.items():
+        beta = [0] * len(axes)
+        for token, power in index:
+            beta[token] = power
+        box[tuple(beta)] = value / math.sqrt(math.prod(map(math.factorial, beta)))
+    return box if np.array_equal(axes, np.eye(len(axes))) else _rotated(box, axes)
+
+
+def _rotated(box: np.ndarray, axes: np.ndarray) -> np.ndarray:
+    """Coefficients along other axes, by rules that are exact for polynomials of this order."""
+    top, dimension = len(box) - 1, len(axes)
+    nodes, weights = gauss_hermite(top + 1)
+    points = product_points([nodes] * dimension) @ axes
+    values = np.zeros(len(points))
+    tables = [hermite_table(points[:, i], top) for i in range(dimension)]
+    for beta in np.argwhere(box):
+        values += box[tuple(beta)] * np.prod([t[n] for t, n in zip(tables, beta, strict=True)], 0)
+    rotated = values.reshape([len(nodes)] * dimension)
+    for i in range(dimension):
+        rotated = contract(hermite_table(nodes, top) * weights, rotated, i)
+    return np.where(total_order(top, dimension) <= top, rotated, 0.0)
+
+
+def _along_direction(table: dict, top: int, axes: np.ndarray) -> np.ndarray:
+    """E[G He_n(u.z)] = sum over |alpha| = n of n!/alpha! u^alpha c_alpha, for a unit vector u."""
+    (direction,) = axes
+    terms: list[list[float]] = [[] for _ in range(top + 1)]
+    for index, value in table.items():
+        n = sum(power for _, power in index)
+        factor = math.prod(direction[token] ** p / math.factorial(p) for token, p in index)
+        terms[n].append(value * factor * math.sqrt(math.factorial(n)))
+    return np.array([math.fsum(row) for row in terms])
+
+
+def check_numeric(target: Target) -> None:
+    """Raise `NoSeriesError` if the quadrature of :func:`numeric_teacher` does not serve."""
+    if not target.is_smooth:
+        raise NoSeriesError("the target is neither a polynomial nor known to be smooth")
+    if target.length > _LONGEST_NUMERIC:
+        raise NoSeriesError(
+            f"the target is no polynomial and has {target.length} tokens; the series allows "
+            f"{_LONGEST_NUMERIC}"
+        )
+
+
+def numeric_teacher(target: Target, axes: np.ndarray, level: int, top: int) -> Teacher:
+    """Return coefficients of a smooth target by quadrature, up to a total order.
+
+    Parameters
+    ----------
+    target : Target
+    axes : array of shape (r, L)
+        The directions U.
+    level : int
+        The step of the rule over the L tokens is 2^(-level/2).
+    top : int
+        The highest order N.
+    """
+    length, seen, rows = target.length, len(axes), completed(axes)
+    reach = needed_reach(lambda x: np.square(target(x @ rows)).T, length, top)
+    if reach is None:
+        raise NoSeriesError("the target grows too fast for its averages to be found")
+    axis = Axis(level, reach)
+    if len(axis.nodes) ** length > _LARGEST_GRID:
+        raise NoSeriesError("the target grows too fast for a grid over its tokens")
+    g = target(product_points([axis.nodes] * length) @ rows)
+    table = axis.table(0.0, top)
+    weights = np.prod(product_points([table[0]] * length), axis=1)
+    mean = weights @ g
+    triangle = np.linalg.qr(np.sqrt(weights)[:, None] * (g - mean), mode="r")
+    _, sizes, directions = np.linalg.svd(triangle)
+    # The outputs of attention sum to one: those that others determine are not carried along.
+    mixing = directions[: max(1, int(np.sum(sizes > _DEPENDENT * sizes[0])))].T
+    h = (g - mean) @ mixing
+    k = mixing.shape[1]
+    functions = np.array([*h.T, *(h[:, a] * h[:, b] for a, b in pairs(k))])
+    boxes = functions.reshape(-1, *[len(axis.nodes)] * length)
+    for i in reversed(range(length)):
+        boxes = contract(table if i < seen else table[:1], boxes, i + 1)
+    boxes = boxes.reshape(len(functions), *[top + 1] * seen)
+    boxes = np.where(total_order(top, seen) <= top, boxes, 0.0)
+    return Teacher(
+        mean=mean,
+        mixing=mixing,
+        outputs=boxes[:k],
+        products=boxes[k:],
+        square=float(weights @ (h**2).sum(axis=1)),
+        is_finite=False,
+    )
+
+
+def completed(axes: np.ndarray) -> np.ndarray:
+    """Orthonormal rows that begin with the given ones and span all tokens.
+
+    >>> rows = completed(np.array([[0.6, 0.8]]))
+    >>> np.allclose(rows @ rows.T, np.eye(2)), rows[0].tolist()
+    (True, [0.6, 0.8])
+    """
+    _, _, directions = np.linalg.svd(np.eye(axes.shape[1]) - axes.T @ axes)
+    return np.concatenate([axes, directions[: axes.shape[1] - len(axes)]])

@@ -1,0 +1,118 @@
+"""Mehler's series of the squared loss: integrals over L fields once, power series in m after."""
+
+from __future__ import annotations
+
+from copy import copy
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from ssiode.errors import whole_number
+from ssiode.population_risk.finite_moments import check_finite_moments
+from ssiode.population_risk.mehler.table import TableBuilder, positional_box
+from ssiode.population_risk.mehler.teacher import NoSeriesError
+from ssiode.population_risk.mehler.truncation import tail_estimate
+from ssiode.population_risk.protocol import RiskEngine, RiskEvaluation
+
+if TYPE_CHECKING:
+    from ssiode.problem import Problem
+
+__all__ = ["NoSeriesError", "SeriesEngine"]
+
+_MOST_AXES = 3
+_MOST_POSITIONAL_AXES = 2
+_ORDERS = {1: 200, 2: 96, 3: 24}
+
+
+class SeriesEngine(RiskEngine):
+    """The risk, its gradient and V as power series in m with tabulated coefficients.
+
+    Polynomial targets end the series, so that nothing but rounding and quadrature is in the error;
+    for others the error holds an estimate of what is cut off, which is largest at abs(m) = 1.
+
+    Parameters
+    ----------
+    problem : Problem
+    order : int, optional
+        Highest order N of the series for targets that are no polynomials.
+
+    Raises
+    ------
+    InputError
+        If the loss is not squared, the student sees too many directions, or there are no
+        coefficients of the target.
+    """
+
+    name: ClassVar[str] = "series"
+
+    def __init__(self, problem: Problem, order: int | None = None) -> None:
+        self.check(problem)
+        check_finite_moments(problem)
+        self.problem = problem
+        default = _ORDERS[len(problem.student.axes(problem.length))]
+        order = default if order is None else order
+        self.order = whole_number("order", order, minimum=4, maximum=400)
+        self._table = TableBuilder(problem, self.order).build()
+        self._powers = np.arange(self._table.coefficients.shape[1])
+
+    @classmethod
+    def objection(cls, problem: Problem) -> str | None:
+        """Only the squared loss separates; many directions make the integrals too large."""
+        if problem.loss.kind != "squared":
+            return f"the {problem.loss.kind} loss has no series"
+        axes = problem.student.axes(problem.length)
+        if len(axes) > _MOST_AXES:
+            return f"the student sees {len(axes)} directions and the series allows {_MOST_AXES}"
+        n_positional = len(positional_box(problem, axes)[0])
+        if n_positional > _MOST_POSITIONAL_AXES:
+            return (
+                f"the encoding moves the fields in {n_positional} directions and the series "
+                f"allows {_MOST_POSITIONAL_AXES}"
+            )
+        return None
+
+    @property
+    def settings(self) -> str:
+        """The sizes of the table."""
+        return self._table.settings
+
+    def moments(self, v: np.ndarray) -> np.ndarray:
+        """See :meth:`RiskEngine.moments`."""
+        sums = self._table.sums(v)
+        sums[:, [-2, -1]] = sums[:, [-1, -2]]
+        with np.errstate(over="ignore", invalid="ignore"):
+            return sums * self._units
+
+    def evaluate(self, v: np.ndarray) -> RiskEvaluation:
+        """See :meth:`RiskEngine.evaluate`."""
+        sums = self._table.sums(v[None])[0]
+        moments = np.array([*sums[:-2], sums[-1], sums[-2]])
+        errors = self._errors(float(v[-1]))
+        return RiskEvaluation.of(moments, errors, self._units, self.name, self.description)
+
+    @cached_property
+    def _units(self) -> np.ndarray:
+        units = np.full(self.problem.length + 3, self.problem.loss.scale)
+        with np.errstate(over="ignore"):  # an infinite risk is refused by name
+            units[-1] = np.square(units[-1])
+        return units
+
+    def companion(self) -> SeriesEngine:
+        """Return the series with every term moved by its error."""
+        other = copy(self)
+        other._table = self._table.perturbed()
+        return other
+
+    def _errors(self, m: float) -> np.ndarray:
+        """Errors of (R, dR/de, dR/dm, V) of the loss of scale 1 at one m."""
+        table, n = self._table, self._powers
+        powers = abs(m) ** n
+        slopes = np.concatenate([[0.0], n[1:] * powers[:-1]])
+        factors = [powers] * (self.problem.length + 1) + [slopes, powers]
+        rows = [*range(self.problem.length + 1), 0, -1]
+        errors = np.array([table.term_errors[r] @ f for r, f in zip(rows, factors, strict=True)])
+        if not table.is_finite:
+            terms = np.array([table.largest[r] * f for r, f in zip(rows, factors, strict=True)])
+            errors += tail_estimate(terms, errors)
+        return errors
