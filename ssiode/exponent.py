@@ -298,7 +298,7 @@ def _report(
 
 def _parametric(parsed: ParsedExpression) -> SequenceExponent:
     """The exponent for almost all values of the parameters, and where it differs."""
-    from ssiode.hermite.parametric import parametric_exponent
+    from ssiode.hermite.parametric.exponent import parametric_exponent
 
     found = parametric_exponent(parsed)
     scales = None if found.sie is None else SampleComplexity.of(found.sie)

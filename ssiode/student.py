@@ -239,7 +239,7 @@ class TiedNetwork(_SummedFields):
         """Kinks of the activation."""
         if self.is_smooth:
             return ()
-        from ssiode.hermite.factor_averages import Factor
+        from ssiode.hermite.numeric.factor_averages import Factor
 
         sigma, s = self.activation_expression
         (rule,) = Factor(sigma, (s,)).axis_rules(0)

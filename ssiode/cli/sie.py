@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ssiode.exponent import HermiteTerm, SequenceExponent
-    from ssiode.hermite.leading import LeadingTensor
+    from ssiode.hermite.tensor.leading import LeadingTensor
 
 _SHOWN_TERMS = 10
 
@@ -51,7 +51,7 @@ def command(
     if not tensor:
         emit(result.as_dict(), as_json, lambda: _text(result))
         return
-    from ssiode.hermite.leading import leading_tensors
+    from ssiode.hermite.tensor.leading import leading_tensors
 
     leading = leading_tensors(expression, length, parameters) if result.sie else ()
     data = result.as_dict() | {"leading_tensors": [item.as_dict() for item in leading]}

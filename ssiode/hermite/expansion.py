@@ -158,7 +158,7 @@ def hermite_coefficients(
 
 def _with_parameters(parsed: ParsedExpression, order: int) -> Expansion:
     """Expand a polynomial target whose parameters stay free."""
-    from ssiode.hermite.parametric_expansion import parametric_expansion
+    from ssiode.hermite.parametric.expansion import parametric_expansion
 
     expansion = parametric_expansion(parsed)
     outputs = len(parsed.outputs)
@@ -189,7 +189,7 @@ def _left_out(
 ) -> tuple[float, float]:
     highest = source.highest_order
     if highest is None:
-        from ssiode.hermite.numeric import truncation_norm
+        from ssiode.hermite.numeric.coefficients import truncation_norm
 
         return truncation_norm(expression, tokens, order)
     squares = [

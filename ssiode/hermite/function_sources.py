@@ -10,9 +10,9 @@ from typing import Self
 import sympy
 
 from ssiode.errors import InputError
-from ssiode.hermite.closed_form import MAX_ORDER, ClosedForm
+from ssiode.hermite.closed_form.coefficients import MAX_ORDER, ClosedForm
 from ssiode.hermite.coefficient import Coefficient, Verdict
-from ssiode.hermite.numeric import NumericTarget
+from ssiode.hermite.numeric.coefficients import NumericTarget
 from ssiode.hermite.sources import CoefficientSource
 
 _MAX_NUMERIC_ORDER = 12

@@ -11,8 +11,8 @@ from sympy.core.evalf import PrecisionExhausted
 
 from ssiode.errors import InputError
 from ssiode.hermite.coefficient import Coefficient, Verdict
-from ssiode.hermite.constants import Constant
-from ssiode.hermite.exact import (
+from ssiode.hermite.polynomial.constants import Constant
+from ssiode.hermite.polynomial.exact import (
     HermiteExpansion,
     NotPolynomialError,
     SparseIndex,
@@ -20,8 +20,8 @@ from ssiode.hermite.exact import (
     hermite_expansion,
     sort_key,
 )
-from ssiode.hermite.exact import order as order_of
-from ssiode.hermite.sizes import check_width
+from ssiode.hermite.polynomial.exact import order as order_of
+from ssiode.hermite.polynomial.sizes import check_width
 
 _DIGITS = 30
 _NOT_TOLD_FROM_ZERO = 1e-60

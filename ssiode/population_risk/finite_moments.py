@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import sympy
 
-    from ssiode.hermite.integrability import InfiniteMomentError
+    from ssiode.hermite.numeric.integrability import InfiniteMomentError
     from ssiode.problem import Problem
 
 # With more tokens a sum of products is not looked at as a whole.
@@ -61,7 +61,7 @@ def _infinite_moment(expression: sympy.Expr, power: int) -> InfiniteMomentError 
     tokens = sorted(expression.free_symbols, key=str)
     if not tokens or expression.is_polynomial(*tokens):
         return None
-    from ssiode.hermite.frames import split_terms
+    from ssiode.hermite.numeric.frames import split_terms
 
     terms = split_terms(expression)
     found = _first([factor for term in terms for factor in term.factors], power)
@@ -72,8 +72,8 @@ def _infinite_moment(expression: sympy.Expr, power: int) -> InfiniteMomentError 
 
 
 def _first(functions: Sequence[sympy.Expr], power: int) -> InfiniteMomentError | None:
-    from ssiode.hermite.factor_averages import Factor
-    from ssiode.hermite.integrability import InfiniteMomentError
+    from ssiode.hermite.numeric.factor_averages import Factor
+    from ssiode.hermite.numeric.integrability import InfiniteMomentError
 
     for function in functions:
         tokens = tuple(sorted(function.free_symbols, key=str))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from ssiode.errors import whole_number
-from ssiode.hermite.nodes import gauss_hermite, gauss_hermite_grid
+from ssiode.hermite.numeric.nodes import gauss_hermite, gauss_hermite_grid
 from ssiode.loss import SquaredLoss
 from ssiode.population_risk.averages import (
     Averager,

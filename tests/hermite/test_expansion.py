@@ -5,7 +5,7 @@ import pytest
 
 import ssiode
 from ssiode.errors import InputError
-from ssiode.hermite.nodes import gauss_hermite_grid
+from ssiode.hermite.numeric.nodes import gauss_hermite_grid
 
 
 def hermite_product(alpha, z):

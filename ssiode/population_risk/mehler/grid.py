@@ -19,7 +19,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ssiode.hermite.axis_rules import AxisRule, hermite_table
+from ssiode.hermite.numeric.axis_rules import AxisRule, hermite_table
 
 _FARTHEST = 37.0
 

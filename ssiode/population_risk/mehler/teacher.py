@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ssiode.errors import InputError
-from ssiode.hermite.axis_rules import hermite_table
-from ssiode.hermite.nodes import gauss_hermite
+from ssiode.hermite.numeric.axis_rules import hermite_table
+from ssiode.hermite.numeric.nodes import gauss_hermite
 from ssiode.population_risk.mehler.grid import (
     Axis,
     contract,
@@ -98,7 +98,7 @@ def polynomial_teacher(target: Target, axes: np.ndarray) -> Teacher | None:
         The directions U: the tokens (r = L), or one direction (r = 1).
     """
     from ssiode.expression import token_symbols
-    from ssiode.hermite.exact import NotPolynomialError
+    from ssiode.hermite.polynomial.exact import NotPolynomialError
 
     if target.expressions is None:
         return None
@@ -129,14 +129,14 @@ def polynomial_teacher(target: Target, axes: np.ndarray) -> Teacher | None:
 
 
 def _mean(function: sympy.Expr, tokens: list[sympy.Symbol]) -> sympy.Expr:
-    from ssiode.hermite.exact import hermite_expansion
+    from ssiode.hermite.polynomial.exact import hermite_expansion
 
     expansion = hermite_expansion(function, tokens)
     return expansion.basis.expression(expansion.coefficients.get((), {}))
 
 
 def _coefficients(function: sympy.Expr, tokens: list[sympy.Symbol]) -> dict:
-    from ssiode.hermite.exact import hermite_expansion
+    from ssiode.hermite.polynomial.exact import hermite_expansion
 
     expansion = hermite_expansion(function, tokens)
     nearest = expansion.basis.nearest_float

@@ -1,0 +1,1 @@
+"""Exact Hermite coefficients of elementary functions, and the arithmetic of their constants."""

@@ -1,0 +1,1 @@
+"""Hermite coefficients by quadrature, each with a bound of its error."""

@@ -1,0 +1,1 @@
+"""Targets with free parameters: exponents, expansions, and where they change."""

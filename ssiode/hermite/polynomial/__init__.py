@@ -1,0 +1,1 @@
+"""Exact Hermite coefficients of polynomials, and the arithmetic of their constants."""

@@ -1,0 +1,1 @@
+"""Proofs from symmetries of the target that Hermite coefficients vanish or agree."""

@@ -1,0 +1,1 @@
+"""Symmetric tensors of Hermite coefficients: norms and decompositions."""
