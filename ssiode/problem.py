@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from ssiode.registry import build, set_fields
 from ssiode.settings import InitialCondition, SGDSettings
 from ssiode.student import Student
 from ssiode.target import Target
+
+if TYPE_CHECKING:
+    from ssiode.population_risk.symbolic import SymbolicRisk
 
 _LARGEST_FILE = 10**6
 _LONG_KEY = "_." * 50  # its reading would take a time that grows with the square
@@ -101,6 +104,15 @@ class Problem:
         given = e is not None or m is not None
         initial = self.initial.with_overlaps(e, m) if given else self.initial
         return initial.state(self.geometry, self.sgd.d, self.sgd.seed)
+
+    def symbolic_risk(self) -> SymbolicRisk:
+        """Return R, its gradient and V exactly, for polynomial targets and students.
+
+        See :func:`ssiode.population_risk.symbolic.symbolic_risk`.
+        """
+        from ssiode.population_risk.symbolic import symbolic_risk
+
+        return symbolic_risk(self)
 
     def replace(self, **changes: Any) -> Self:
         """Copy with fields, or settings of the run, changed.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,24 @@ from ssiode.registry import Configurable
 
 if TYPE_CHECKING:
     import sympy
+
+
+class SymbolicForm(NamedTuple):
+    """A student as expressions in its fields y = U z.
+
+    Attributes
+    ----------
+    outputs : tuple of sympy.Expr
+        f_a(y).
+    fields : tuple of sympy.Symbol
+        y_1, ..., y_r.
+    axes : sympy.Matrix
+        U with r orthonormal rows.
+    """
+
+    outputs: tuple[sympy.Expr, ...]
+    fields: tuple[sympy.Symbol, ...]
+    axes: sympy.Matrix
 
 
 class Student(Configurable, ABC):
@@ -45,6 +63,10 @@ class Student(Configurable, ABC):
     @property
     def activation_expression(self) -> tuple[sympy.Expr, sympy.Symbol] | None:
         """The sigma and s of students f = sigma(s) of the sum of the fields, None for others."""
+        return None
+
+    def symbolic_form(self, length: int) -> SymbolicForm | None:
+        """The outputs as SymPy, or None for a student that has no formula."""
         return None
 
     @property
@@ -161,6 +183,14 @@ class _SummedFields(Student):
         """Whether sigma(-s) = sigma(s) as it is written."""
         sigma, s = self.activation_expression
         return sigma.subs(s, -s) == sigma
+
+    def symbolic_form(self, length: int) -> SymbolicForm:
+        """See :meth:`Student.symbolic_form`."""
+        import sympy
+
+        sigma, s = self.activation_expression
+        direction = sympy.ones(1, length) / sympy.sqrt(length)
+        return SymbolicForm((sympy.Rational(repr(self.scale)) * sigma,), (s,), direction)
 
     @property
     @abstractmethod

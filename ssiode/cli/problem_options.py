@@ -79,8 +79,8 @@ def state_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _ENGINE_FLAGS = {
-    "--engine": (str, "quadrature or montecarlo; chosen if not given."),
-    "--order": (int, "Nodes per axis of the quadrature."),
+    "--engine": (str, "series, quadrature or montecarlo; chosen if not given."),
+    "--order": (int, "Order of the series, or nodes per axis of the quadrature."),
     "--samples": (int, "Base samples of the Monte Carlo."),
     "--sampling": (str, "sobol or plain samples of the Monte Carlo."),
     "--engine-seed": (int, "Seed of the Monte Carlo; that of the problem if not given."),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,17 +16,22 @@ from ssiode.cli.problem_options import (
     state_options,
 )
 
+if TYPE_CHECKING:
+    from ssiode.population_risk.symbolic import SymbolicRisk
+
 
 @click.command()
 @problem_options
 @state_options
 @engine_options
+@click.option("--symbolic", is_flag=True, help="Also print R, its gradient and V as polynomials.")
 @json_option
 def command(
     problem: str | None,
     param: tuple[str, ...],
     e: tuple[float, ...] | None,
     m: float | None,
+    symbolic: bool,
     as_json: bool,
     **flags: Any,
 ) -> None:
@@ -52,7 +57,23 @@ def command(
         "engine": result.engine,
         "reason": result.reason,
     }
-    emit(data, as_json, f"{text}\nengine: {result.engine} ({result.reason})")
+    text += f"\nengine: {result.engine} ({result.reason})"
+    if symbolic:
+        polynomials = built.symbolic_risk()
+        data["symbolic"] = polynomials.as_dict()
+        text += "\n" + _polynomials(polynomials)
+    emit(data, as_json, text)
+
+
+def _polynomials(risk: SymbolicRisk) -> str:
+    lines = [f"R = {risk.value}"]
+    lines += [f"dR/d{e} = {slope}" for e, slope in zip(risk.e, risk.gradient_e, strict=True)]
+    lines += [f"dR/dm = {risk.gradient_m}", f"V = {risk.second_moment}"]
+    if risk.errors is None:
+        return "\n".join([*lines, "exact"])
+    of_value, of_slope, of_second = risk.errors
+    errors = f"errors at most {of_value:.1e} in R, {of_slope:.1e} in dR/dm, {of_second:.1e} in V"
+    return "\n".join([*lines, errors])
 
 
 def _bound(error: float) -> str:

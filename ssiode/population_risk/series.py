@@ -98,6 +98,17 @@ class SeriesEngine(RiskEngine):
             units[-1] = np.square(units[-1])
         return units
 
+    def polynomials_in_m(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Coefficients of R, dR/de_1, ..., dR/de_L, V in powers of m, and their errors.
+
+        Two arrays of shape (L + 2, N + 1), or None if these depend on e or are no polynomials.
+        """
+        table = self._table
+        if len(table.basis) or not table.is_finite:
+            return None
+        units = np.delete(self._units, -2)[:, None]
+        return table.coefficients * units, table.term_errors * units
+
     def companion(self) -> SeriesEngine:
         """Return the series with every term moved by its error."""
         other = copy(self)

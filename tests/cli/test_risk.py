@@ -138,3 +138,17 @@ def test_an_error_that_is_not_known(ssiode):
 def test_an_infinite_risk_is_refused_in_one_line(ssiode):
     outcome = ssiode("risk", "--target", "1/z1", "--student", "tied")
     assert outcome.refuses("the risk is infinite", "E|g|", "z1 = 0")
+
+
+def test_symbolic_risk(ssiode):
+    arguments = ["risk", "--target", "He2(z1) + He2(z2)", "--student", "linear-attention"]
+    data = ssiode(*arguments, "--symbolic", "--json").json
+    assert data["symbolic"]["value"] == "7 - 4*m**2"
+    assert data["symbolic"]["gradient"] == {"e": ["0", "0"], "m": "-8*m"}
+    assert data["symbolic"]["exact"] is True
+    assert data["value"] == pytest.approx(7.0)
+    assert "R = 7 - 4*m**2\n" in ssiode(*arguments, "--symbolic").out
+    attention = ssiode("risk", "--target", "He2(z1) + He2(z2)", "--symbolic").out
+    assert "errors at most" in attention
+    refused = ssiode("risk", "--target", "tanh(z1)", "--student", "tied", "--symbolic")
+    assert refused.refuses("target is no polynomial")

@@ -47,7 +47,8 @@ _LEVELS = {1: (4, 12), 2: (4, 9), 3: (3, 6)}
 _TOLERANCE = 1e-9
 # An exponent of sqrt(2) is the theory of analytic functions; kinks have been split off.
 _GAIN_OF_A_LEVEL = 1.2
-_EPS = 2.0**-52
+# Weights e^(-x^2/2) are off by some x^2/2 units in the last place, and x reaches 8 for polynomials.
+_ROUNDING = 32 * 2.0**-52
 _MOST_POINTS = 99
 _BLOCK = 20_000
 
@@ -161,7 +162,7 @@ class TableBuilder:
         # E |g_l| <= sqrt(V) bounds what is summed for a gradient that itself may vanish.
         sizes = np.maximum(scale.max(axis=1), np.sqrt(scale[-1].max()))
         sizes[[0, -1]] = scale[[0, -1]].max(axis=1)
-        rounding = 4 * _EPS * sizes[:, None] * teacher.weights_of_orders
+        rounding = _ROUNDING * sizes[:, None] * teacher.weights_of_orders
         return MehlerTable(
             self.basis,
             self.half_widths,
