@@ -23,19 +23,23 @@ from ssiode.population_risk.protocol import RiskEngine, RiskEvaluation
 if TYPE_CHECKING:
     from ssiode.problem import Problem
 
-_LONGEST = 2
+_LONGEST = 3
 _N_BLOCKS = 16
-# At 40 nodes per axis and L = 2 one node in eleven is left.
+# At 40 nodes per axis and L = 2 one node in six is left.
 _NEGLIGIBLE = 1e-18
 _ROUNDING = 1e-13
 # Of the spacing of the nodes: where kinks lie between nodes decides their error.
 _SHIFTS = (0.5, 0.35, 0.2)
-_LARGEST_ORDER = {1: 1000, 2: 100}
-_ORDERS = {1: (16, 24, 36, 54, 80, 120, 180, 270), 2: (10, 14, 20, 28, 40, 56)}
+_LARGEST_ORDER = {1: 1000, 2: 100, 3: 20}
+_ORDERS = {
+    1: (16, 24, 36, 54, 80, 120, 180, 270),
+    2: (10, 14, 20, 28, 40, 56),
+    3: (6, 8, 11, 14),
+}
 
 
 class QuadratureEngine(RiskEngine):
-    """Averages on the product of Gauss-Hermite rules in z* and xi, for L <= 2.
+    """Averages on the product of Gauss-Hermite rules in z* and xi, for L <= 3.
 
     Nodes of negligible weight are left out. The error of a result is twice its largest difference
     from the rules of n - 1, 2n/3 + 1 and 2n/3 nodes; one alone can agree with it by chance, because
@@ -48,13 +52,13 @@ class QuadratureEngine(RiskEngine):
     ----------
     problem : Problem
     order : int
-        Nodes per axis, from 4 to 1000 (L = 1) or 100 (L = 2); a point costs order^(2L)
+        Nodes per axis, from 4 to 1000 (L = 1), 100 (L = 2) or 20 (L = 3); a point costs order^(2L)
         evaluations of the loss.
 
     Raises
     ------
     InputError
-        For L > 2, for label noise under a loss in which it does not separate, and where R or V
+        For L > 3, for label noise under a loss in which it does not separate, and where R or V
         is known to be infinite.
     """
 

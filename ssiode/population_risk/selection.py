@@ -16,6 +16,9 @@ from ssiode.population_risk.series import NoSeriesError, SeriesEngine
 if TYPE_CHECKING:
     from ssiode.problem import Problem
 
+# With three tokens a point costs a million evaluations of the loss.
+_LONGEST_QUADRATURE = 2
+
 
 def make_engine(
     problem: Problem,
@@ -70,6 +73,8 @@ def _is_slow(kind: type[RiskEngine], problem: Problem) -> str | None:
     """Why an engine that would serve is not chosen."""
     if kind is QuadratureEngine and not problem.is_smooth:
         return "target, student or loss is not known to be smooth"
+    if kind is QuadratureEngine and problem.length > _LONGEST_QUADRATURE:
+        return f"length is {problem.length}, too long to be fast"
     return None
 
 

@@ -290,9 +290,18 @@ def test_orders_that_would_not_finish_are_refused():
     refuses(lambda: QuadratureEngine(problem, 101), "<= 100")
 
 
+def test_three_tokens():
+    # Six fields; a rule of six nodes is exact for degree 11 in each.
+    problem = Problem(Target("z1*z2 + z3"), TiedNetwork("square"))
+    v = problem.geometry.state(0.0, 0.5)
+    exact = risk(problem, m=0.5, engine="series")
+    result = QuadratureEngine(problem, 6).evaluate(v)
+    np.testing.assert_allclose(moments(result), moments(exact), rtol=1e-12, atol=1e-12)
+
+
 def test_what_quadrature_does_not_serve():
-    long = Problem(Target("z1*z3"), TiedNetwork("identity"))
-    refuses(lambda: QuadratureEngine(long), "length is 3")
+    long = Problem(Target("z1*z4"), TiedNetwork("identity"))
+    refuses(lambda: QuadratureEngine(long), "length is 4")
     noisy = Problem(Target("z1"), TiedNetwork("identity"), loss=FrobeniusLoss(), label_noise=0.1)
     refuses(lambda: QuadratureEngine(noisy), "label noise", "frobenius")
 

@@ -168,14 +168,19 @@ def test_the_error_of_a_heavy_tail_is_not_known(problem, sampling):
     result = MonteCarloEngine(problem, sampling=sampling).evaluate(
         np.append(np.zeros(problem.length), 0.2)
     )
-    assert result.value_error == result.second_moment_error == np.inf
-    assert "heavy tail of R, " in result.reason
+    assert result.second_moment_error == np.inf
+    assert "heavy tail of " in result.reason
     assert "the error is not known" in result.reason
+    if problem is HEAVY[0]:
+        # E |g|^2 has a closed form; what is left of R is some 100 of 6.6e7.
+        assert abs(result.value - np.exp(18)) <= result.value_error + 200
+    else:
+        assert result.value_error == np.inf
 
 
 def test_each_quantity_has_its_own_tail():
     # |y| = |z1|^-0.45: R and V rest on |z1|^-0.9, the gradient on |z1|^-0.45.
-    problem = Problem(Target("abs(z1)^(-0.45)"), TiedNetwork("tanh"))
+    problem = Problem(Target(lambda z: np.abs(z) ** (-0.45), length=1), TiedNetwork("tanh"))
     result = MonteCarloEngine(problem).evaluate(np.array([0.0, 0.5]))
     assert result.value_error == np.inf
     assert np.all(np.isfinite(result.gradient_error))
@@ -190,13 +195,13 @@ def test_the_ode_goes_on_with_a_heavy_tail():
 
 @pytest.mark.parametrize("amplitude", [1.0, 1e3])
 def test_events_too_rare_for_the_samples_show_in_the_error(amplitude):
-    # Phi(-5) = 2.87e-7; y is 0 on all samples. R = E y^2 - 2 E y f + E f^2.
+    # Phi(-5) = 2.87e-7; y is 0 on all samples. R = E y^2 - 2 E y f + E f^2, the first one exact.
     problem = Problem(Target(f"{amplitude}*heaviside(z1 - 5)"), TiedNetwork("tanh"))
     result = MonteCarloEngine(problem).evaluate(np.array([0.0, 0.2]))
     missing = amplitude**2 * math.erfc(5 / math.sqrt(2)) / 2
     opaque = problem.replace(target=Target(lambda z: amplitude * (z[..., 0] > 5), length=1))
     blind = MonteCarloEngine(opaque).evaluate(np.array([0.0, 0.2]))
-    assert result.value == blind.value
+    assert result.value == pytest.approx(blind.value + missing, rel=1e-9)
     assert result.value_error == pytest.approx(blind.value_error + missing, rel=1e-9)
     assert result.second_moment_error > blind.second_moment_error
     # E[z* | z* > 5] = 5.19; -2 E[y f' z*] is missing in dR/dm, with f' <= 1.

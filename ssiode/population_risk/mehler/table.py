@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 _LEVELS = {1: (4, 12), 2: (4, 9), 3: (3, 6)}
 _TOLERANCE = 1e-9
+# In three dimensions another level costs seconds.
+_RULE_TOLERANCE = {1: 1e-9, 2: 1e-9, 3: 1e-6}
 # An exponent of sqrt(2) is the theory of analytic functions; kinks have been split off.
 _GAIN_OF_A_LEVEL = 1.2
 # Weights e^(-x^2/2) are off by some x^2/2 units in the last place, and x reaches 8 for polynomials.
@@ -197,7 +199,7 @@ class TableBuilder:
             if before is not None:
                 scale = np.abs(found).max()
                 error = np.abs(found - before).max(axis=0)
-                if error.max() <= _TOLERANCE * scale:
+                if error.max() <= _RULE_TOLERANCE[len(self._axes)] * scale:
                     break
             before = found
         return terms_at, scale * (error / scale) ** _GAIN_OF_A_LEVEL, teacher, level
