@@ -123,10 +123,13 @@ class Geometry:
         scales = np.sqrt(np.where(rows > 0, rows, max(rows[:-1].max(), 0.0) or 1.0))
         return np.abs((v - self.coordinates(v) @ self.basis.T) / scales).max(axis=-1)
 
-    def state(self, e: np.ndarray | float | None = None, m: float = 0.0) -> np.ndarray:
+    def state(
+        self, e: np.ndarray | float | None = None, m: float = 0.0, project: bool = False
+    ) -> np.ndarray:
         """Return the feasible state v = (e, m), shape (L+1,), from user input.
 
-        `e` is L numbers, one number for all tokens, or None for zero.
+        `e` is L numbers, one number for all tokens, or None for zero. With `project` an infeasible
+        state is replaced by its projection on the feasible set.
 
         Raises
         ------
@@ -143,14 +146,19 @@ class Geometry:
                 f"e has {len(overlaps)} entries; give one, or one per token ({self.length})"
             )
         v = np.array([*overlaps, finite_number("m", m)])
-        self.check_feasible(v)
+        if not project:
+            self.check_feasible(v)
         return self.projected(v)
 
     def projected(self, v: np.ndarray) -> np.ndarray:
-        """Return v, or the nearest feasible state where rounding has put v outside.
+        """Return v if it is feasible, else its projection on the feasible set.
 
-        >>> Geometry(np.zeros((1, 1)), np.zeros(1), np.zeros(1)).projected(np.array([0.0, 1.0]))
-        array([0., 1.])
+        The part outside the range of the metric is dropped, and what is longer than the weights
+        is shortened to their length.
+
+        >>> no_encoding = Geometry(np.zeros((1, 1)), np.zeros(1), np.zeros(1))
+        >>> no_encoding.projected(np.array([0.0, 1.0])), no_encoding.projected(np.array([2.0, 3.0]))
+        (array([0., 1.]), array([0., 1.]))
         """
         u = self.coordinates(v)
         square = float(u @ u)

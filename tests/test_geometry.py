@@ -224,3 +224,16 @@ def test_random_states_repeat_with_the_generator():
         for seed in (1, 1, 2)
     ]
     assert states[0] == states[1] != states[2]
+
+
+def test_projection_on_request():
+    geometry = Encoding("opposite").geometry(2)
+    refuses(lambda: geometry.state((1.0, 1.0), 0.5), "infeasible")
+    # (1, 1) has no part along (1, -1); (3, -3, 4) is five times too long.
+    np.testing.assert_allclose(
+        geometry.state((1.0, 1.0), 0.5, project=True), (0, 0, 0.5), atol=1e-15
+    )
+    projected = geometry.state((3.0, -3.0), 4.0, project=True)
+    np.testing.assert_allclose(projected, (0.6, -0.6, 0.8), rtol=1e-12)
+    geometry.check_feasible(projected)
+    np.testing.assert_array_equal(geometry.projected(projected), projected)

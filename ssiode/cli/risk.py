@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 @problem_options
 @state_options
 @engine_options
+@click.option("--project", is_flag=True, help="Project an infeasible (e, m) on the feasible set.")
 @click.option("--symbolic", is_flag=True, help="Also print R, its gradient and V as polynomials.")
 @json_option
 def command(
@@ -31,6 +32,7 @@ def command(
     param: tuple[str, ...],
     e: tuple[float, ...] | None,
     m: float | None,
+    project: bool,
     symbolic: bool,
     as_json: bool,
     **flags: Any,
@@ -40,7 +42,7 @@ def command(
     built = build_problem(problem, param, flags)
     from ssiode.population_risk import risk
 
-    result = risk(built, e, 0.0 if m is None else m, **options)
+    result = risk(built, e, 0.0 if m is None else m, project=project, **options)
     gradient, error = result.gradient, result.gradient_error
     rows = [("R", result.value, result.value_error)]
     rows += [(f"dR/de{i + 1}", gradient[i], error[i]) for i in range(built.length)]

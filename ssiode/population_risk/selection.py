@@ -108,6 +108,7 @@ def risk(
     e: Any = None,
     m: float = 0.0,
     engine: str | None = None,
+    project: bool = False,
     **options: Any,
 ) -> RiskEvaluation:
     """Population risk R(e, m), its gradient and the second moment V of the gradient.
@@ -121,6 +122,8 @@ def risk(
         Semantic overlap.
     engine : str, optional
         `series`, `quadrature` or `montecarlo`; chosen if not given, with the reason on the result.
+    project : bool
+        Take the projection of an infeasible (e, m) on the feasible set.
     **options
         Arguments of the engine.
 
@@ -136,5 +139,5 @@ def risk(
     >>> round(result.value, 12), round(float(result.gradient[-1]), 12)
     (1.5, -2.0)
     """
-    v = problem.geometry.state(e, m)
+    v = problem.geometry.state(e, m, project)
     return make_engine(problem, engine, v, **options).evaluate(v)

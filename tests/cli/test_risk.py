@@ -152,3 +152,12 @@ def test_symbolic_risk(ssiode):
     assert "errors at most" in attention
     refused = ssiode("risk", "--target", "tanh(z1)", "--student", "tied", "--symbolic")
     assert refused.refuses("target is no polynomial")
+
+
+def test_an_infeasible_state_can_be_projected(ssiode):
+    arguments = ["risk", "--target", "z1*z2", "--m", 2]
+    assert ssiode(*arguments).refuses("infeasible")
+    projected = ssiode(*arguments, "--project", "--json").json
+    assert (
+        projected["value"] == ssiode("risk", "--target", "z1*z2", "--m", 1, "--json").json["value"]
+    )
