@@ -1,0 +1,1 @@
+"""Tests of Mehler's series, mirroring ``ssiode/population_risk/mehler``."""
