@@ -17,7 +17,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -214,15 +214,20 @@ class TableBuilder:
         orders = total_order(top, len(grid)).ravel()
         constant = teacher.square + self._problem.label_noise * self._problem.target.n_outputs
 
+        @lru_cache(maxsize=q + 1)  # offsets on a grid share their first coordinate
+        def averaged(*xi: float) -> tuple[np.ndarray, np.ndarray]:
+            if not xi:
+                return alone, met
+            axis = len(xi) - 1
+            means, coefficients = averaged(*xi[:-1])
+            table = grid[axis].table(self._centre[axis] + xi[-1], top)
+            return contract(table[:1], means, len(xi)), contract(table, coefficients, len(xi))
+
         def terms_at(offsets: np.ndarray) -> np.ndarray:
             """Values t_n at positional coordinates of shape (p, q); shape (p, L + 2, N + 1)."""
             result = np.zeros((len(offsets), len(alone), top + 1))
-            for terms, xi in zip(result, offsets, strict=True):
-                means, coefficients = alone, met
-                for axis in range(q):
-                    table = grid[axis].table(self._centre[axis] + xi[axis], top)
-                    means = contract(table[:1], means, axis + 1)
-                    coefficients = contract(table, coefficients, axis + 1)
+            for terms, xi in zip(result, offsets.tolist(), strict=True):
+                means, coefficients = averaged(*xi)
                 terms[:, 0] = means.ravel()
                 terms[0, 0] += constant
                 for row, products in zip(terms, _paired(coefficients, teacher), strict=True):
