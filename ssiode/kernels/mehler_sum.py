@@ -11,11 +11,12 @@ def sum_series(
     coefficients: np.ndarray,
     shape: tuple[int, int],
     sizes: np.ndarray,
-    positions: np.ndarray,
-    overlaps: np.ndarray,
+    projection: np.ndarray,
+    states: np.ndarray,
+    units: np.ndarray,
     values: np.ndarray,
 ) -> None:
-    """Write sum_n m^n t_n for each quantity, and last the derivative in m of the first one.
+    """Write sum_n m^n t_n for each quantity, and before the last the derivative of the first in m.
 
     Parameters
     ----------
@@ -24,10 +25,12 @@ def sum_series(
     shape : (p_1, p_2)
     sizes : array of shape (N + 1,)
         Bounds of |t_n| relative to the largest; terms below rounding are skipped.
-    positions : array of shape (n, 2)
-        Points in [-1, 1]^2; an axis with one coefficient has no effect.
-    overlaps : array of shape (n,)
-        Values of m.
+    projection : array of shape (L, 2)
+        From e to points in [-1, 1]^2; an axis with one coefficient has no effect.
+    states : array of shape (n, L + 1)
+        Values of (e, m).
+    units : array of shape (number of quantities + 1,)
+        What each column is multiplied by.
     values : array of shape (n, number of quantities + 1)
     """
     n_quantities, n_orders, _ = coefficients.shape
@@ -35,8 +38,13 @@ def sum_series(
     left = np.ones(first)
     right = np.ones(second)
     products = np.empty(first * second)
-    for i in range(positions.shape[0]):
-        x, y, m = positions[i, 0], positions[i, 1], overlaps[i]
+    length = projection.shape[0]
+    for i in range(states.shape[0]):
+        x = y = 0.0
+        for token in range(length):
+            x += states[i, token] * projection[token, 0]
+            y += states[i, token] * projection[token, 1]
+        m = states[i, length]
         # The recurrence keeps odd polynomials exact relative to their small values near 0.
         for k in range(1, first):
             left[k] = x if k == 1 else 2.0 * x * left[k - 1] - left[k - 2]
@@ -58,6 +66,7 @@ def sum_series(
                     term += row[k] * products[k]
                 slope = slope * m + total
                 total = total * m + term
-            values[i, quantity] = total
+            column = quantity if quantity < n_quantities - 1 else n_quantities
+            values[i, column] = total * units[column]
             if quantity == 0:
-                values[i, n_quantities] = slope
+                values[i, n_quantities - 1] = slope * units[n_quantities - 1]

@@ -79,15 +79,11 @@ class SeriesEngine(RiskEngine):
 
     def moments(self, v: np.ndarray) -> np.ndarray:
         """See :meth:`RiskEngine.moments`."""
-        sums = self._table.sums(v)
-        sums[:, [-2, -1]] = sums[:, [-1, -2]]
-        with np.errstate(over="ignore", invalid="ignore"):
-            return sums * self._units
+        return self._table.sums(v, self._units)
 
     def evaluate(self, v: np.ndarray) -> RiskEvaluation:
         """See :meth:`RiskEngine.evaluate`."""
-        sums = self._table.sums(v[None])[0]
-        moments = np.array([*sums[:-2], sums[-1], sums[-2]])
+        moments = self._table.sums(v[None], np.ones(len(v) + 2))[0]
         errors = self._errors(float(v[-1]))
         return RiskEvaluation.of(moments, errors, self._units, self.name, self.description)
 

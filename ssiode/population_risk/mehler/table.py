@@ -87,18 +87,17 @@ class MehlerTable:
     is_finite: bool
     settings: str
 
-    def sums(self, v: np.ndarray) -> np.ndarray:
-        """R, dR/de_1, ..., dR/de_L, V, dR/dm at states of shape (p, L + 1); shape (p, L + 3)."""
-        positions = np.zeros((len(v), 2))
-        positions[:, : len(self.basis)] = v[:, :-1] @ self._projection
+    def sums(self, v: np.ndarray, units: np.ndarray) -> np.ndarray:
+        """R, dR/de_1, ..., dR/de_L, dR/dm, V at states of shape (p, L + 1), times their units."""
         values = np.empty((len(v), len(self.coefficients) + 1))
-        m = np.ascontiguousarray(v[:, -1])
-        self._kernel(*self._flat, positions, m, values)
+        self._kernel(*self._flat, self._projection, np.ascontiguousarray(v), units, values)
         return values
 
     @cached_property
     def _projection(self) -> np.ndarray:
-        return self.basis.T / self.half_widths
+        projection = np.zeros((self.basis.shape[1], 2))
+        projection[:, : len(self.basis)] = self.basis.T / self.half_widths
+        return projection
 
     @cached_property
     def _flat(self) -> tuple[np.ndarray, tuple[int, int], np.ndarray]:
