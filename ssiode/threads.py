@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from typing import TypeVar
 
@@ -45,3 +46,16 @@ def map_in_threads(function: Callable[[Item], Result], items: Iterable[Item]) ->
     if threads == 1:
         return [function(item) for item in items]
     return list(_pool(threads).map(function, items))
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep BLAS to one thread within the block.
+
+    Its threads wait for each other after each product: where other processes want the processors
+    too, a product of small matrices takes up to a hundred times longer on several.
+    """
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, user_api="blas"):
+        yield

@@ -7,8 +7,9 @@ import threading
 import time
 
 import pytest
+import threadpoolctl
 
-from ssiode.threads import map_in_threads, thread_count
+from ssiode.threads import map_in_threads, one_blas_thread, thread_count
 from tests.checks import refuses
 
 
@@ -61,3 +62,16 @@ def test_one_thread_is_the_caller(monkeypatch):
     monkeypatch.setenv("SSIODE_THREADS", "1")
     names = map_in_threads(lambda _: threading.current_thread().name, range(2))
     assert set(names) == {threading.current_thread().name}
+
+
+def test_blas_keeps_to_one_thread_within_the_block():
+    def counts():
+        pools = threadpoolctl.threadpool_info()
+        return [pool["num_threads"] for pool in pools if pool["user_api"] == "blas"]
+
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        before = counts()
+        with one_blas_thread():
+            assert set(counts()) == {1}
+        assert counts() == before
+    assert 2 in before

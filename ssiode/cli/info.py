@@ -18,6 +18,7 @@ DEPENDENCIES = (
     "platformdirs",
     "scipy",
     "sympy",
+    "threadpoolctl",
     "tomli-w",
     "tqdm",
 )

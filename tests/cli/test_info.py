@@ -21,7 +21,7 @@ def test_keys_of_the_json(ssiode, monkeypatch):
 
 def test_text_for_people(ssiode):
     out = ssiode("info").out
-    assert f"sympy         {metadata.version('sympy')}\n" in out
+    assert f"sympy          {metadata.version('sympy')}\n" in out
     assert "cache folder" in out
 
 

@@ -13,6 +13,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
 from numpy.polynomial.legendre import leggauss
+from threadpoolctl import threadpool_limits
 
 from tests.reference import ReferenceStudent
 
@@ -45,6 +46,7 @@ class BilinearReference:
     injected: tuple[float, ...] | None = None
     label_noise: float = 0.0
 
+    @threadpool_limits.wrap(limits=1, user_api="blas")
     def moments(self, v: np.ndarray) -> np.ndarray:
         """(R, dR/de, dR/dm, V) at one state."""
         e, m = v[:-1] + np.array(self.injected or [0.0] * self.length), float(v[-1])
@@ -108,6 +110,7 @@ class SummedFieldsReference:
     kinks: tuple[float, ...] = (0.0,)
     label_noise: float = 0.0
 
+    @threadpool_limits.wrap(limits=1, user_api="blas")
     def moments(self, v: np.ndarray) -> np.ndarray:
         """(R, dR/de, dR/dm, V) at one state."""
         unit = np.full(self.length, 1 / math.sqrt(self.length))

@@ -38,12 +38,12 @@ from ssiode.population_risk.mehler.teacher import (
     numeric_teacher,
     polynomial_teacher,
 )
-from ssiode.threads import map_in_threads
+from ssiode.threads import map_in_threads, one_blas_thread
 
 if TYPE_CHECKING:
     from ssiode.problem import Problem
 
-_LEVELS = {1: (4, 12), 2: (4, 9), 3: (3, 6)}
+_LEVELS = {1: (4, 12), 2: (5, 9), 3: (3, 6)}
 _TOLERANCE = 1e-9
 # In three dimensions another level costs seconds.
 _RULE_TOLERANCE = {1: 1e-9, 2: 1e-9, 3: 1e-6}
@@ -148,6 +148,7 @@ class TableBuilder:
         self._centre = self._axes @ problem.geometry.injected
         self._is_even = problem.student.is_even and not problem.geometry.injected.any()
 
+    @one_blas_thread()
     def build(self) -> MehlerTable:
         """Refine rule and interpolation until they are accurate, and return the table."""
         terms_at, rule_error, teacher, level = self._accurate_rule()
@@ -189,7 +190,8 @@ class TableBuilder:
         first, last = _LEVELS[len(self._axes)]
         if self._exact_teacher is None:
             last = min(last, _LEVELS[self._problem.length][1])
-        probes = np.array([0 * self.half_widths, self.half_widths, -self.half_widths])
+        corners = [1] if self._is_even else [1, -1]
+        probes = np.outer([0, *corners], self.half_widths)
         before = None
         for level in range(first, last + 1):
             teacher = self._teacher(level)
