@@ -337,6 +337,21 @@ def test_more_tokens_than_the_quadrature_has():
         assert result.value_error < 1e-10
 
 
+def test_targets_of_few_among_many_tokens():
+    # E e^(z1) relu(s) by the shift s -> s + m / sqrt(L): e^(1/2) (phi(c) + c Phi(c)), c = m / 3.
+    problem = Problem(Target("exp(z1)", length=9), TiedNetwork("relu"))
+    engine = SeriesEngine(problem)
+    for m in (0.0, 0.7, -1.0):
+        result, c = engine.evaluate(np.append(np.zeros(9), m)), m / 3
+        density = math.exp(-(c**2) / 2) / math.sqrt(2 * math.pi)
+        share = (1 + math.erf(c / math.sqrt(2))) / 2
+        exact = math.exp(2) - 2 * math.exp(0.5) * (density + c * share) + 0.5
+        assert abs(result.value - exact) <= result.value_error + 1e-14
+        assert result.value_error < 1e-10
+        slope = -2 * math.exp(0.5) * share / 3
+        assert abs(result.gradient[-1] - slope) <= result.gradient_error[-1] + 1e-14
+
+
 def test_three_tokens_of_attention():
     problem = Problem(Target("He2(z1) + z2*z3"), Attention("trace"))
     v = np.array([0.0, 0.0, 0.0, 0.6])
@@ -381,7 +396,7 @@ def test_the_companion_moves_by_the_stated_errors(transition):
         ),
         (Problem(Target("z1*z4"), Attention()), "4 directions"),
         (Problem(Target("abs(z1)", length=2), Attention()), "smooth"),
-        (Problem(Target("exp(z1)", length=9), TiedNetwork("tanh")), "9 tokens"),
+        (Problem(Target("tanh(sum(z))", length=9), TiedNetwork("tanh")), "9 tokens"),
         (Problem(Target("z1^40*z2*z3"), Attention()), "too high"),
     ],
 )

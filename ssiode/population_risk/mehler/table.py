@@ -34,6 +34,7 @@ from ssiode.population_risk.mehler.student import StudentFunctions
 from ssiode.population_risk.mehler.teacher import (
     NoSeriesError,
     Teacher,
+    averaged_tokens,
     check_numeric,
     numeric_teacher,
     polynomial_teacher,
@@ -144,7 +145,7 @@ class TableBuilder:
         self._axes = _adapted_axes(self.basis, seen)
         self._exact_teacher = polynomial_teacher(problem.target, self._axes)
         if self._exact_teacher is None:
-            check_numeric(problem.target)
+            check_numeric(problem.target, self._axes)
         self._centre = self._axes @ problem.geometry.injected
         self._is_even = problem.student.is_even and not problem.geometry.injected.any()
 
@@ -189,7 +190,8 @@ class TableBuilder:
         """
         first, last = _LEVELS[len(self._axes)]
         if self._exact_teacher is None:
-            last = min(last, _LEVELS[self._problem.length][1])
+            tokens = averaged_tokens(self._problem.target, self._axes)
+            last = min(last, _LEVELS[len(tokens)][1])
         corners = [1] if self._is_even else [1, -1]
         probes = np.outer([0, *corners], self.half_widths)
         before = None

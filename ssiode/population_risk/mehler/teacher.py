@@ -179,13 +179,31 @@ def _along_direction(table: dict, top: int, axes: np.ndarray) -> np.ndarray:
     return np.array([math.fsum(row) for row in terms])
 
 
-def check_numeric(target: Target) -> None:
+def averaged_tokens(target: Target, axes: np.ndarray) -> list[int]:
+    """Tokens over which :func:`numeric_teacher` averages.
+
+    Along one direction those that the target depends on; otherwise all.
+
+    >>> from ssiode import Target
+    >>> averaged_tokens(Target("exp(z2)", length=4), np.full((1, 4), 0.5))
+    [1]
+    """
+    from ssiode.expression import token_symbols
+
+    if len(axes) > 1 or target.expressions is None:
+        return list(range(target.length))
+    used = set().union(*(g.free_symbols for g in target.expressions))
+    return [i for i, token in enumerate(token_symbols(target.length)) if token in used]
+
+
+def check_numeric(target: Target, axes: np.ndarray) -> None:
     """Raise `NoSeriesError` if the quadrature of :func:`numeric_teacher` does not serve."""
     if not target.is_smooth:
         raise NoSeriesError("the target is neither a polynomial nor known to be smooth")
-    if target.length > _LONGEST_NUMERIC:
+    n_tokens = len(averaged_tokens(target, axes))
+    if n_tokens > _LONGEST_NUMERIC:
         raise NoSeriesError(
-            f"the target is no polynomial and has {target.length} tokens; the series allows "
+            f"the target is no polynomial and has {n_tokens} tokens; the series allows "
             f"{_LONGEST_NUMERIC}"
         )
 
@@ -203,14 +221,24 @@ def numeric_teacher(target: Target, axes: np.ndarray, level: int, top: int) -> T
     top : int
         The highest order N.
     """
-    length, seen, rows = target.length, len(axes), completed(axes)
-    reach = needed_reach(lambda x: np.square(target(x @ rows)).T, length, top)
+    tokens = averaged_tokens(target, axes)
+    length, seen, share = len(tokens), len(axes), 1.0
+    if length < target.length:
+        share = float(np.linalg.norm(axes[:, tokens]))
+    rows = completed(axes[:, tokens] / share)
+
+    def outputs(x: np.ndarray) -> np.ndarray:
+        z = np.zeros((len(x), target.length))
+        z[:, tokens] = x @ rows
+        return target(z)
+
+    reach = needed_reach(lambda x: np.square(outputs(x)).T, length, top)
     if reach is None:
         raise NoSeriesError("the target grows too fast for its averages to be found")
     axis = Axis(level, reach)
     if len(axis.nodes) ** length > _LARGEST_GRID:
         raise NoSeriesError("the target grows too fast for a grid over its tokens")
-    g = target(product_points([axis.nodes] * length) @ rows)
+    g = outputs(product_points([axis.nodes] * length))
     table = axis.table(0.0, top)
     weights = np.prod(product_points([table[0]] * length), axis=1)
     mean = weights @ g
@@ -225,7 +253,9 @@ def numeric_teacher(target: Target, axes: np.ndarray, level: int, top: int) -> T
     for i in reversed(range(length)):
         boxes = contract(table if i < seen else table[:1], boxes, i + 1)
     boxes = boxes.reshape(len(functions), *[top + 1] * seen)
-    boxes = np.where(total_order(top, seen) <= top, boxes, 0.0)
+    orders = total_order(top, seen)
+    # Averaged over the other tokens, He_n(u.z) is |u'|^n He_n(u'.z' / |u'|).
+    boxes = np.where(orders <= top, boxes * share**orders, 0.0)
     return Teacher(
         mean=mean,
         mixing=mixing,

@@ -10,6 +10,7 @@ from numpy.polynomial.hermite_e import hermegauss, hermeval
 
 from ssiode.population_risk.mehler.teacher import (
     NoSeriesError,
+    averaged_tokens,
     check_numeric,
     completed,
     numeric_teacher,
@@ -158,18 +159,37 @@ def test_weights_of_orders_are_shares():
     assert weights[1:].all()
 
 
+def test_along_one_direction_only_the_tokens_of_the_target_count():
+    # E[e^(a.z) He_n(u.z)] = e^(a.a / 2) (u.a)^n, and g^2 has twice the a.
+    length, a = 9, np.array([0.0, 0.9, 0, 0, -0.4, 0, 0, 0, 0])
+    u = np.full((1, length), 1 / 3)
+    target = Target("exp(0.9*z2 - 0.4*z5)", length=length)
+    assert averaged_tokens(target, u) == [1, 4]
+    check_numeric(target, u)
+    teacher = numeric_teacher(target, u, 6, 12)
+    n, mean = np.arange(1, 13), math.exp(a @ a / 2)
+    norms = np.sqrt([math.factorial(k) for k in n])
+    exact = mean * (u[0] @ a) ** n / norms
+    found = teacher.mixing[0, 0] * teacher.outputs[0]
+    assert found[0] == pytest.approx(0.0, abs=1e-13)
+    assert found[1:] == pytest.approx(exact, rel=1e-10, abs=1e-13)
+    squares = mean**4 * (2 * u[0] @ a) ** n / norms - 2 * mean * exact
+    assert teacher.products[0, 1:] == pytest.approx(squares, rel=1e-10, abs=1e-12)
+
+
 @pytest.mark.parametrize(
     ("target", "part"),
     [
         (Target("abs(z1)"), "smooth"),
         (Target(lambda z: z[..., 0], length=2), "smooth"),
         (Target("exp(z1)", length=4), "4 tokens"),
+        (Target("tanh(sum(z))", length=5), "5 tokens"),
     ],
 )
 def test_targets_without_numbers_are_refused(target, part):
     assert polynomial_teacher(target, np.eye(target.length)) is None
     with pytest.raises(NoSeriesError, match=part):
-        check_numeric(target)
+        check_numeric(target, np.eye(target.length))
 
 
 def test_targets_that_grow_too_fast_are_refused():
