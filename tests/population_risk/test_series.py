@@ -124,6 +124,12 @@ SMOOTH = {
             smooth_target(column(lambda x: np.tanh(2 * x))), reference.tied_network("He3"), 1
         ),
     ),
+    "a target that decays": (
+        Problem(Target("exp(-z1^2)"), TiedNetwork("erf"), Encoding("orthonormal")),
+        BilinearReference(
+            smooth_target(column(lambda x: np.exp(-(x**2)))), reference.tied_network("erf"), 1
+        ),
+    ),
     "erf, one token": (
         Problem(Target("tanh(z1) + z1^2"), TiedNetwork("erf"), Encoding("orthonormal")),
         BilinearReference(

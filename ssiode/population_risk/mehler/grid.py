@@ -103,8 +103,10 @@ def needed_reach(
             points[:, axis] = sign * (np.tile(far, len(base)) + shift)
             values = np.abs(functions(points)).max(axis=0).reshape(len(base), -1)
             sizes = np.maximum(sizes, np.nan_to_num(values, nan=np.inf).max(axis=0))
-        beyond = envelope * sizes
-    negligible = beyond <= 1e-17 * np.abs(functions(base)).max()
+        typical = np.abs(functions(base)).max()
+        # Functions less their means do not decay even where the functions do.
+        beyond = envelope * np.maximum(sizes, typical)
+    negligible = beyond <= 1e-17 * typical
     # Growth that wins in the end is seen at the end.
     if not negligible.any() or not negligible[-1]:
         return None

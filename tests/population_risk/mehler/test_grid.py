@@ -103,6 +103,11 @@ def test_what_lies_beyond_the_reach_is_negligible(rate, shift):
         assert terms[:, outside].sum(axis=1).max() <= 1e-13 * whole
 
 
+def test_functions_that_decay_reach_as_far_as_constants():
+    decaying = needed_reach(lambda x: np.exp(-(x.T**2)), 1, 12)
+    assert decaying == needed_reach(lambda x: np.ones_like(x.T), 1, 12)
+
+
 @pytest.mark.parametrize("power", [2.0, 4.0])
 def test_functions_that_outgrow_the_density_have_no_reach(power):
     assert needed_reach(lambda x: np.exp(np.abs(x.T) ** power), 1, 2) is None
