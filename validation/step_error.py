@@ -56,6 +56,6 @@ def _change_of_time(trajectory: Trajectory, engine: RiskEngine) -> np.ndarray:
     problem, gamma, states = trajectory.problem, trajectory.gamma, trajectory.v
     speed = np.array([drift(problem, engine, gamma, v) for v in states]).reshape(states.shape)
     second_moments = engine.moments(states)[:, -1] if len(states) else np.zeros(0)
-    radial = np.sqrt(problem.length * second_moments)
+    radial = np.sqrt(problem.length * np.maximum(second_moments, 0.0))
     longest = np.maximum.accumulate(radial) * trajectory.t
     return np.abs(speed) * longest[:, None]

@@ -149,7 +149,8 @@ def _relative_tolerance(engine: RiskEngine, v0: np.ndarray) -> float:
 def drift(problem: Problem, engine: RiskEngine, gamma: float, v: np.ndarray) -> np.ndarray:
     """Right-hand side dv/dt at v, shape (L + 1,); what vanishes by symmetry is exactly zero."""
     moments = engine.moments(v[None])[0]
-    gradient, second_moment = moments[1:-1], float(moments[-1])
+    # V rounds to below zero where the student is perfect.
+    gradient, second_moment = moments[1:-1], max(float(moments[-1]), 0.0)
     metric = problem.geometry.metric
     velocity = vector_field(v, metric, gradient, second_moment, gamma, problem.sgd.batch)
     rounding = _ROUNDING * np.sqrt(second_moment) * np.abs(metric).max()
