@@ -140,7 +140,7 @@ class RiskEngine(ABC):
 
         def collected(attribute: str) -> np.ndarray:
             values = np.array([getattr(row, attribute) for row in rows])
-            return values.reshape(*states.shape[:-1], *values.shape[1:])
+            return values.reshape(states.shape[:-1] + values.shape[1:])
 
         return Estimate(collected(name), collected(f"{name}_error"))
 
