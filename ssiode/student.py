@@ -266,9 +266,7 @@ class TiedNetwork(_SummedFields):
         return parse_activation(self.activation)
 
     def break_points(self) -> tuple[float, ...]:
-        """Kinks of the activation."""
-        if self.is_smooth:
-            return ()
+        """Kinks of the activation, and steps too steep for a grid."""
         from ssiode.hermite.numeric.factor_averages import Factor
 
         sigma, s = self.activation_expression

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # With three tokens a point costs a million evaluations of the loss.
 _LONGEST_QUADRATURE = 2
+_LARGEST_RELATIVE_ERROR = 0.1
 
 
 def make_engine(
@@ -63,6 +64,8 @@ def make_engine(
             except NoSeriesError as error:
                 objection = str(error)
             else:
+                objection = _is_useless(engine, v)
+            if objection is None:
                 engine.reason = "; ".join([suits, *objections] if suits else objections)
                 return engine
         objections.append(f"no {kind.name}: {objection}")
@@ -75,6 +78,20 @@ def _is_slow(kind: type[RiskEngine], problem: Problem) -> str | None:
         return "target, student or loss is not known to be smooth"
     if kind is QuadratureEngine and problem.length > _LONGEST_QUADRATURE:
         return f"length is {problem.length}, too long to be fast"
+    return None
+
+
+def _is_useless(engine: RiskEngine, v: np.ndarray | None) -> str | None:
+    """Why the series is not taken at v: cut off too early, it knows R or V to one digit at most."""
+    if v is None or not isinstance(engine, SeriesEngine):
+        return None
+    result = engine.evaluate(v)
+    for name, value, error in (
+        ("R", result.value, result.value_error),
+        ("V", result.second_moment, result.second_moment_error),
+    ):
+        if error > max(_LARGEST_RELATIVE_ERROR * abs(value), 1e-9):
+            return f"its error of {name} is {error:.1g} here"
     return None
 
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from ssiode.errors import whole_number
 from ssiode.population_risk.finite_moments import check_finite_moments
-from ssiode.population_risk.mehler.table import TableBuilder, positional_box
+from ssiode.population_risk.mehler.positional import positional_box
+from ssiode.population_risk.mehler.table import TableBuilder
 from ssiode.population_risk.mehler.teacher import NoSeriesError
 from ssiode.population_risk.mehler.truncation import tail_estimate
 from ssiode.population_risk.protocol import RiskEngine, RiskEvaluation
@@ -22,6 +23,8 @@ __all__ = ["NoSeriesError", "SeriesEngine"]
 
 _MOST_AXES = 3
 _MOST_POSITIONAL_AXES = 2
+# Beyond these sizes the table needs too many points, and weights overflow.
+_LARGEST_OVERLAP, _LARGEST_INJECTED = 6.0, 20.0
 _ORDERS = {1: 200, 2: 96, 3: 24}
 
 
@@ -64,7 +67,16 @@ class SeriesEngine(RiskEngine):
         axes = problem.student.axes(problem.length)
         if len(axes) > _MOST_AXES:
             return f"the student sees {len(axes)} directions and the series allows {_MOST_AXES}"
-        n_positional = len(positional_box(problem, axes)[0])
+        basis, widths = positional_box(problem, axes)
+        if widths.max(initial=0.0) > _LARGEST_OVERLAP:
+            return (
+                f"positional overlaps reach {widths.max():.3g} and the series allows "
+                f"{_LARGEST_OVERLAP:g}; lower the norm of the encoding"
+            )
+        injected = np.abs(problem.geometry.injected).max()
+        if injected > _LARGEST_INJECTED:
+            return f"injected reaches {injected:.3g} and the series allows {_LARGEST_INJECTED:g}"
+        n_positional = len(basis)
         if n_positional > _MOST_POSITIONAL_AXES:
             return (
                 f"the encoding moves the fields in {n_positional} directions and the series "
@@ -119,7 +131,20 @@ class SeriesEngine(RiskEngine):
         factors = [powers] * (self.problem.length + 1) + [slopes, powers]
         rows = [*range(self.problem.length + 1), 0, -1]
         errors = np.array([table.term_errors[r] @ f for r, f in zip(rows, factors, strict=True)])
-        if not table.is_finite:
-            terms = np.array([table.largest[r] * f for r, f in zip(rows, factors, strict=True)])
-            errors += tail_estimate(terms, errors)
-        return errors
+        if table.is_finite:
+            return errors
+        top, bounds = n[-1], table.left_out[rows]
+        beyond = bounds * abs(m) ** (top + 1)
+        # No bound holds for the derivative at |m| = 1: there the decay of the terms tells.
+        estimate = tail_estimate(table.largest[0] * slopes, errors[-2])
+        slope = bounds[-2] * _largest_slope(top, abs(m))
+        beyond[-2] = min(slope, max(float(estimate), 2 * (top + 1) * bounds[-2]))
+        return errors + beyond
+
+
+def _largest_slope(top: int, m: float) -> float:
+    """Largest n m^(n - 1) over n > top, infinite at m = 1."""
+    if m in (0.0, 1.0):
+        return np.inf if m else 0.0
+    n = max(top + 1.0, -1.0 / np.log(m))
+    return float(n * m ** (n - 1))

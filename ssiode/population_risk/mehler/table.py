@@ -30,6 +30,7 @@ from ssiode.population_risk.mehler.grid import (
     product_points,
     total_order,
 )
+from ssiode.population_risk.mehler.positional import adapted_axes, positional_box
 from ssiode.population_risk.mehler.student import StudentFunctions
 from ssiode.population_risk.mehler.teacher import (
     NoSeriesError,
@@ -38,20 +39,21 @@ from ssiode.population_risk.mehler.teacher import (
     check_numeric,
     numeric_teacher,
     polynomial_teacher,
+    rest_of_norm,
 )
 from ssiode.threads import map_in_threads, one_blas_thread
 
 if TYPE_CHECKING:
     from ssiode.problem import Problem
 
-_LEVELS = {1: (4, 12), 2: (5, 9), 3: (3, 6)}
+_LEVELS = {1: (3, 12), 2: (4, 9), 3: (3, 6)}
 _TOLERANCE = 1e-9
 # In three dimensions another level costs seconds.
 _RULE_TOLERANCE = {1: 1e-9, 2: 1e-9, 3: 1e-6}
-# An exponent of sqrt(2) is the theory of analytic functions; kinks have been split off.
-_GAIN_OF_A_LEVEL = 1.2
 # Weights e^(-x^2/2) are off by some x^2/2 units in the last place, and x reaches 8 for polynomials.
 _ROUNDING = 32 * 2.0**-52
+# Points on each axis at which the bound of what is left out is taken, and a margin between them.
+_BOUND_POINTS, _BOUND_MARGIN = 5, 1.5
 _MOST_POINTS = 99
 _BLOCK = 20_000
 
@@ -74,6 +76,8 @@ class MehlerTable:
         Largest |t_n| over the box.
     term_errors : array of shape (L + 2, N + 1)
         Errors of quadrature, interpolation and rounding of each t_n.
+    left_out : array of shape (L + 2,)
+        Bounds of the sum of all |t_n| beyond N; 0 where the series ends by itself.
     is_finite : bool
         Whether the series ends by itself.
     settings : str
@@ -85,6 +89,7 @@ class MehlerTable:
     coefficients: np.ndarray
     largest: np.ndarray
     term_errors: np.ndarray
+    left_out: np.ndarray
     is_finite: bool
     settings: str
 
@@ -142,7 +147,7 @@ class TableBuilder:
         self._functions = StudentFunctions(problem)
         seen = problem.student.axes(problem.length)
         self.basis, self.half_widths = positional_box(problem, seen)
-        self._axes = _adapted_axes(self.basis, seen)
+        self._axes = adapted_axes(self.basis, seen)
         self._exact_teacher = polynomial_teacher(problem.target, self._axes)
         if self._exact_teacher is None:
             check_numeric(problem.target, self._axes)
@@ -152,7 +157,7 @@ class TableBuilder:
     @one_blas_thread()
     def build(self) -> MehlerTable:
         """Refine rule and interpolation until they are accurate, and return the table."""
-        terms_at, rule_error, teacher, level = self._accurate_rule()
+        terms_at, rule_error, left_out, teacher, level = self._accurate_rule()
         points = 11 + int(np.ceil(9 * self.half_widths.max(initial=0.0)))
         while True:
             values = self._on_grid(terms_at, points, teacher.top)
@@ -172,6 +177,7 @@ class TableBuilder:
             self._with_parity(coefficients),
             scale,
             rule_error + 2 * ends + rounding,
+            left_out,
             teacher.is_finite,
             f"{teacher.top} orders, step 2^(-{level / 2:g}) on {len(self._axes)} axes, "
             f"{points if len(self.basis) else 1} points on {len(self.basis)} positional axes",
@@ -182,11 +188,11 @@ class TableBuilder:
             return self._exact_teacher
         return numeric_teacher(self._problem.target, self._axes, level, self._order)
 
-    def _accurate_rule(self) -> tuple[TermsAt, np.ndarray, Teacher, int]:
+    def _accurate_rule(self) -> tuple[TermsAt, np.ndarray, np.ndarray, Teacher, int]:
         """A rule that is accurate at probe offsets, and an error of each t_n there.
 
-        A step smaller by sqrt(2) takes the error e^(-c/h) of the trapezoidal rule to the power
-        sqrt(2): the difference of two levels is the error of the coarser one.
+        Differences of levels that fall by a constant factor are summed as a geometric series;
+        those of the trapezoidal rule for analytic functions fall faster.
         """
         first, last = _LEVELS[len(self._axes)]
         if self._exact_teacher is None:
@@ -194,27 +200,39 @@ class TableBuilder:
             last = min(last, _LEVELS[len(tokens)][1])
         corners = [1] if self._is_even else [1, -1]
         probes = np.outer([0, *corners], self.half_widths)
-        before = None
+        before, step, ratio = None, None, 1.0
         for level in range(first, last + 1):
             teacher = self._teacher(level)
-            terms_at = self._tabulated(teacher, level)
+            terms_at, left_out_at = self._tabulated(teacher, level)
             found = terms_at(probes)
             if before is not None:
-                scale = np.abs(found).max()
                 error = np.abs(found - before).max(axis=0)
-                if error.max() <= _RULE_TOLERANCE[len(self._axes)] * scale:
+                if step is not None:
+                    ratio = error.max() / max(step, 1e-300)
+                step = error.max()
+                if step <= _RULE_TOLERANCE[len(self._axes)] * np.abs(found).max():
                     break
             before = found
-        return terms_at, scale * (error / scale) ** _GAIN_OF_A_LEVEL, teacher, level
+        still_to_come = 2 * ratio / (1 - ratio) if ratio < 0.5 else 4.0
+        if len(self.basis):
+            points = [np.linspace(-1, 1, _BOUND_POINTS)] * len(self.basis)
+            probes = product_points(points) * self.half_widths
+        left_out = _BOUND_MARGIN * left_out_at(probes)
+        return terms_at, error * still_to_come, left_out, teacher, level
 
-    def _tabulated(self, teacher: Teacher, level: int) -> TermsAt:
-        """Tabulate the student's functions, and return t_n as a function of the offset."""
+    def _tabulated(self, teacher: Teacher, level: int) -> tuple[TermsAt, TermsAt]:
+        """Tabulate the student's functions, and return t_n as a function of the offset.
+
+        The second function bounds what the series leaves out: by Cauchy-Schwarz the product of
+        the norms of what the coefficients of teacher and student leave out.
+        """
         q, top = len(self.basis), teacher.top
         reach = self._reach(teacher)
         breaks = tuple(b for b in self._problem.student.break_points() if abs(b) < reach)
         grid = [Axis(level, reach, breaks)] * len(self._axes)
         alone, met = self._averaged_over_still_axes(teacher, grid)
-        orders = total_order(top, len(grid)).ravel()
+        n_alone = self._functions.n_quantities
+        orders = total_order(top, len(grid))
         constant = teacher.square + self._problem.label_noise * self._problem.target.n_outputs
 
         @lru_cache(maxsize=q + 1)  # offsets on a grid share their first coordinate
@@ -228,23 +246,37 @@ class TableBuilder:
 
         def terms_at(offsets: np.ndarray) -> np.ndarray:
             """Values t_n at positional coordinates of shape (p, q); shape (p, L + 2, N + 1)."""
-            result = np.zeros((len(offsets), len(alone), top + 1))
+            result = np.zeros((len(offsets), n_alone, top + 1))
             for terms, xi in zip(result, offsets.tolist(), strict=True):
                 means, coefficients = averaged(*xi)
-                terms[:, 0] = means.ravel()
+                terms[:, 0] = means[:n_alone].ravel()
                 terms[0, 0] += constant
                 for row, products in zip(terms, _paired(coefficients, teacher), strict=True):
-                    row += np.bincount(orders, products.ravel(), minlength=top + 1)[: top + 1]
+                    sums = np.bincount(orders.ravel(), products.ravel(), minlength=top + 1)
+                    row += sums[: top + 1]
             return result
 
-        return terms_at
+        def left_out_at(offsets: np.ndarray) -> np.ndarray:
+            """Largest bounds over the offsets, shape (L + 2,)."""
+            if teacher.is_finite:
+                return np.zeros(n_alone)
+            bounds = []
+            for xi in offsets.tolist():
+                means, coefficients = averaged(*xi)
+                kept = np.where(orders <= top, coefficients, 0.0)
+                norms = np.sqrt(rest_of_norm(means[n_alone:].ravel(), kept))
+                bounds.append(_bounded(norms, np.sqrt(teacher.left_out), n_alone))
+            return np.max(bounds, axis=0)
+
+        return terms_at, left_out_at
 
     def _averaged_over_still_axes(
         self, teacher: Teacher, grid: list[Axis]
     ) -> tuple[np.ndarray, np.ndarray]:
         """The student's functions on the grid, averaged over the axes that no offset shifts.
 
-        First those that meet 1, of which only the mean is needed, then all others.
+        First those of which only the mean is needed, which meet 1 and then, for series that do not
+        end, the squares of all others; then these others.
         """
         q, nodes = len(self.basis), [axis.nodes for axis in grid]
         still = [axis.table(c, teacher.top) for axis, c in zip(grid, self._centre, strict=True)]
@@ -261,6 +293,8 @@ class TableBuilder:
         parts = map_in_threads(part, range(0, len(nodes[0]), rows))
         values = np.concatenate(parts, axis=1)
         alone, met = values[:n_alone], values[n_alone:]
+        if not teacher.is_finite:
+            alone = np.concatenate([alone, met**2])
         for axis in reversed(range(q, len(grid))):
             alone = contract(still[axis][:1], alone, axis + 1)
             met = contract(still[axis], met, axis + 1)
@@ -309,15 +343,6 @@ class TableBuilder:
         return np.where(signs == fitting, coefficients, 0.0)
 
 
-def _adapted_axes(basis: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Orthonormal axes of what the student sees, the positional directions first."""
-    if len(basis) in (0, len(seen)):
-        return basis if len(basis) else seen
-    others = seen - seen @ basis.T @ basis
-    _, _, directions = np.linalg.svd(others)
-    return np.concatenate([basis, directions[: len(seen) - len(basis)]])
-
-
 def _paired(coefficients: np.ndarray, teacher: Teacher) -> np.ndarray:
     """Products of the student's and the teacher's coefficients, summed over functions."""
     k = len(teacher.outputs)
@@ -328,18 +353,13 @@ def _paired(coefficients: np.ndarray, teacher: Teacher) -> np.ndarray:
     return products
 
 
-def positional_box(problem: Problem, axes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Directions of e that the student sees, shape (q, L), and the largest |coordinate| on each.
-
-    A feasible e = P w / sqrt(d) has |b.e| <= |P^T b| for every direction b.
-    """
-    gram = problem.geometry.gram
-    seen = axes.T @ axes @ gram @ axes.T @ axes
-    values, vectors = np.linalg.eigh(seen)
-    kept = values > 1e-13 * np.trace(gram)
-    basis = vectors[:, kept].T
-    widths = np.sqrt(np.einsum("qi,ij,qj->q", basis, gram, basis))
-    return basis, widths * (1 + 1e-9)
+def _bounded(student: np.ndarray, teacher: np.ndarray, n_quantities: int) -> np.ndarray:
+    """Products of norms, summed over the functions of each quantity."""
+    # There are k teachers h_a and k (k + 1) / 2 products.
+    k = (len(student) - len(teacher)) // (n_quantities - 1)
+    bounds = student[: n_quantities * k].reshape(n_quantities, k) @ teacher[:k]
+    bounds[-1] += student[n_quantities * k :] @ teacher[k:]
+    return bounds
 
 
 def _chebyshev_coefficients(values: np.ndarray, dimension: int) -> np.ndarray:

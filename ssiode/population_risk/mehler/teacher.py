@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _LARGEST_BOX = 300_000
 _DEPENDENT = 1e-13
+_ROUNDING = 2.0**-50
 _LARGEST_GRID = 4_000_000
 _LONGEST_NUMERIC = 3
 
@@ -56,6 +57,8 @@ class Teacher:
         Normalised coefficients of h_a, and of h_a h_b for the pairs a <= b in order.
     square : float
         E |h|^2.
+    left_out : array of shape (k' + k' (k' + 1) / 2,)
+        Squared L2 norms of what the coefficients of h_a and of h_a h_b leave out, or more.
     is_finite : bool
         Whether there are no further coefficients: the target is a polynomial.
     """
@@ -65,6 +68,7 @@ class Teacher:
     outputs: np.ndarray
     products: np.ndarray
     square: float
+    left_out: np.ndarray
     is_finite: bool
 
     @property
@@ -124,6 +128,7 @@ def polynomial_teacher(target: Target, axes: np.ndarray) -> Teacher | None:
         outputs=boxes[:k],
         products=boxes[k:],
         square=float(np.sum(squares)),
+        left_out=np.zeros(len(boxes)),
         is_finite=True,
     )
 
@@ -200,12 +205,27 @@ def check_numeric(target: Target, axes: np.ndarray) -> None:
     """Raise `NoSeriesError` if the quadrature of :func:`numeric_teacher` does not serve."""
     if not target.is_smooth:
         raise NoSeriesError("the target is neither a polynomial nor known to be smooth")
+    if any(_has_steep_steps(g) for g in target.expressions or ()):
+        raise NoSeriesError("the target has steps too narrow for a grid")
     n_tokens = len(averaged_tokens(target, axes))
     if n_tokens > _LONGEST_NUMERIC:
         raise NoSeriesError(
             f"the target is no polynomial and has {n_tokens} tokens; the series allows "
             f"{_LONGEST_NUMERIC}"
         )
+
+
+def _has_steep_steps(expression: sympy.Expr) -> bool:
+    """Whether a factor changes on an axis within a few hundredths."""
+    from ssiode.hermite.numeric.factor_averages import Factor
+    from ssiode.hermite.numeric.frames import split_terms
+
+    factors = [factor for term in split_terms(expression) for factor in term.factors]
+    return any(
+        any(Factor(factor, tuple(sorted(factor.free_symbols, key=str))).sharp_points)
+        for factor in factors
+        if factor.free_symbols
+    )
 
 
 def numeric_teacher(target: Target, axes: np.ndarray, level: int, top: int) -> Teacher:
@@ -249,21 +269,36 @@ def numeric_teacher(target: Target, axes: np.ndarray, level: int, top: int) -> T
     h = (g - mean) @ mixing
     k = mixing.shape[1]
     functions = np.array([*h.T, *(h[:, a] * h[:, b] for a, b in pairs(k))])
-    boxes = functions.reshape(-1, *[len(axis.nodes)] * length)
-    for i in reversed(range(length)):
-        boxes = contract(table if i < seen else table[:1], boxes, i + 1)
+    seen_values = functions.reshape(-1, *[len(axis.nodes)] * length)
+    for i in reversed(range(seen, length)):
+        seen_values = contract(table[:1], seen_values, i + 1)
+    boxes, norms = seen_values, seen_values**2
+    for i in reversed(range(seen)):
+        boxes, norms = contract(table, boxes, i + 1), contract(table[:1], norms, i + 1)
     boxes = boxes.reshape(len(functions), *[top + 1] * seen)
     orders = total_order(top, seen)
+    boxes = np.where(orders <= top, boxes, 0.0)
     # Averaged over the other tokens, He_n(u.z) is |u'|^n He_n(u'.z' / |u'|).
-    boxes = np.where(orders <= top, boxes * share**orders, 0.0)
+    left_out = rest_of_norm(norms.ravel(), boxes) * share ** (2 * (top + 1))
+    boxes = boxes * share**orders
     return Teacher(
         mean=mean,
         mixing=mixing,
         outputs=boxes[:k],
         products=boxes[k:],
         square=float(weights @ (h**2).sum(axis=1)),
+        left_out=left_out,
         is_finite=False,
     )
+
+
+def rest_of_norm(norms: np.ndarray, boxes: np.ndarray) -> np.ndarray:
+    """Squared norms less those of the coefficients, but not below rounding.
+
+    >>> rest_of_norm(np.array([5.0]), np.array([[1.0, 1.5]]))
+    array([1.75])
+    """
+    return np.maximum(norms - (boxes**2).sum(axis=tuple(range(1, boxes.ndim))), _ROUNDING * norms)
 
 
 def completed(axes: np.ndarray) -> np.ndarray:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from ssiode.encoding import Encoding
-from ssiode.population_risk.mehler.table import MehlerTable, TableBuilder, positional_box
+from ssiode.population_risk.mehler.positional import positional_box
+from ssiode.population_risk.mehler.table import MehlerTable, TableBuilder
 from ssiode.problem import Problem
 from ssiode.student import Attention, LinearAttention, TiedNetwork
 from ssiode.target import Target
@@ -29,6 +30,7 @@ def explicit_table(generator: np.random.Generator, shape: tuple[int, ...]) -> Me
         coefficients=coefficients,
         largest=np.abs(coefficients).reshape(4, 7, -1).sum(axis=2),
         term_errors=1e-3 * generator.uniform(0.5, 1.0, (4, 7)),
+        left_out=np.zeros(4),
         is_finite=True,
         settings="",
     )
@@ -114,7 +116,7 @@ def test_what_parity_makes_zero_is_exactly_zero(name):
 def test_interpolation_is_as_accurate_as_stated(problem):
     builder = TableBuilder(problem, 12)
     table = builder.build()
-    terms_at, _, teacher, _ = builder._accurate_rule()
+    terms_at, _, _, teacher, _ = builder._accurate_rule()
     offsets = np.random.default_rng(3).uniform(-1, 1, (20, len(table.basis))) * table.half_widths
     exact = terms_at(offsets)
     powers = table.coefficients
