@@ -311,7 +311,9 @@ def test_ctrl_c_keeps_the_records(monkeypatch, before):
 
 
 LONG_RUN = """
-import sys
+import signal
+# A shell starts jobs in the background with interrupts ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from ssiode import Problem, Target, Attention, Encoding, run_sgd
 problem = Problem(
     Target(lambda z: (z**2 - 1).sum(axis=-1), length=2), Attention("trace"), Encoding("opposite")
@@ -335,11 +337,14 @@ def test_a_real_interrupt_ends_a_long_run_soon(run, monkeypatch, threads, progra
     process = subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, start_new_session=True
     )
-    assert process.stdout.readline() == "ready\n"
-    time.sleep(2.5)
-    process.send_signal(signal.SIGINT)
-    sent = time.perf_counter()
-    out, _ = process.communicate(timeout=30)
+    try:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(2.5)
+        process.send_signal(signal.SIGINT)
+        sent = time.perf_counter()
+        out, _ = process.communicate(timeout=30)
+    finally:
+        process.kill()
     # A chunk lasts half a second; the rest is room for a busy machine.
     assert time.perf_counter() - sent < 3
     status, records, shape, message = out.strip().split("|")
