@@ -26,7 +26,7 @@ def accumulate_averages(
     with_jacobian: bool,
     averages: np.ndarray,
 ) -> None:
-    """Add the averages over groups `first` to `last` of nodes to `averages`.
+    """Add the averages over groups `first` to `last` of nodes to the rows of `averages`.
 
     A group is the product of A teacher nodes z* and B orthogonal nodes xi, and the student fields
     are z = m z* + s xi + offset with s = sqrt(1 - m^2).
@@ -41,7 +41,8 @@ def accumulate_averages(
         How many of the B orthogonal nodes the group uses, from the first on.
     offset : array of shape (L,)
         Positional overlaps e plus the injected constant.
-    averages : array of shape (L + 5,)
+    averages : array of shape (1, L + 5) or (last - first, L + 5)
+        One row for all groups, or one for each:
         E l, E g_1..g_L, E sum g_l z*_l, E sum g_l xi_l, E sum g_l^2 and E |grad f|^2, where
         g_l = dl/dz_l; the last one only `with_jacobian`.
     """
@@ -90,47 +91,6 @@ def accumulate_averages(
                         for token in range(length):
                             square += gradient[token] * gradient[token]
                     sums[length + 4] += weight * square
+        row = averages[(group - first) % averages.shape[0]]
         for i in range(length + 5):
-            averages[i] += sums[i]
-
-
-@njit(error_model="numpy", nogil=True, cache=True)
-def accumulate_groups(
-    first: int,
-    last: int,
-    z_star: np.ndarray,
-    labels: np.ndarray,
-    star_weights: np.ndarray,
-    noise: np.ndarray,
-    noise_weights: np.ndarray,
-    noise_counts: np.ndarray,
-    offset: np.ndarray,
-    semantic_overlap: float,
-    orthogonal_overlap: float,
-    parameters: np.ndarray,
-    workspace: np.ndarray,
-    with_jacobian: bool,
-    rows: np.ndarray,
-) -> None:
-    """Add the averages over each group apart to its row of `rows`, shape (last - first, L + 5).
-
-    The other parameters are those of :func:`accumulate_averages`.
-    """
-    for group in range(first, last):
-        accumulate_averages(
-            group,
-            group + 1,
-            z_star,
-            labels,
-            star_weights,
-            noise,
-            noise_weights,
-            noise_counts,
-            offset,
-            semantic_overlap,
-            orthogonal_overlap,
-            parameters,
-            workspace,
-            with_jacobian,
-            rows[group - first],
-        )
+            row[i] += sums[i]

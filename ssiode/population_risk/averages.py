@@ -108,11 +108,7 @@ class Averager:
     def __init__(self, problem: Problem) -> None:
         student, length = problem.student, problem.length
         pieces = [*student.kernel_pieces(), problem.loss.kernel_piece(), piece("expectation")]
-        kernel = link(pieces)
-        self._accumulate, self._accumulate_groups = (
-            kernel.accumulate_averages,
-            kernel.accumulate_groups,
-        )
+        self._accumulate = link(pieces).accumulate_averages
         self._parameters = student.parameters(length)
         self._workspace_size = student.workspace_size(length)
         self._problem = problem
@@ -184,9 +180,8 @@ class Averager:
     ) -> np.ndarray:
         """The averages of the kernel at x = m z* + s xi over one block, or over its groups."""
         width = self._problem.length + 5
-        averages = np.zeros((block[1] - block[0], width) if by_group else width)
-        accumulate = self._accumulate_groups if by_group else self._accumulate
-        accumulate(
+        averages = np.zeros((block[1] - block[0] if by_group else 1, width))
+        self._accumulate(
             *block,
             nodes.z_star,
             nodes.labels,
@@ -202,7 +197,7 @@ class Averager:
             self._noise_is_apart or with_slope,
             averages,
         )
-        return averages
+        return averages if by_group else averages[0]
 
     def _averages(self, nodes: NodeSet, v: np.ndarray, s: float) -> np.ndarray:
         """The averages of the kernel, one row for each block."""
