@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -61,6 +61,7 @@ class MonteCarloEngine(RiskEngine):
     """
 
     name: ClassVar[str] = "montecarlo"
+    rank: ClassVar[int] = 2
 
     def __init__(
         self,
@@ -90,6 +91,13 @@ class MonteCarloEngine(RiskEngine):
         if problem.length > _LONGEST:
             return f"length is {problem.length} and the sampler allows {_LONGEST}"
         return None
+
+    @classmethod
+    def suited(
+        cls, problem: Problem, v: np.ndarray | None, tolerance: float, **options: Any
+    ) -> Self:
+        """See :meth:`RiskEngine.suited`; the seed is by default that of the problem."""
+        return cls(problem, **{"seed": problem.sgd.seed, **options})
 
     @property
     def settings(self) -> str:

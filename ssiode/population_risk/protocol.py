@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -80,6 +80,9 @@ class RiskEngine(ABC):
     """
 
     name: ClassVar[str]
+    # Engines of a lower rank are chosen first where they serve; `suits` says in words why.
+    rank: ClassVar[int]
+    suits: ClassVar[str] = ""
     engines: ClassVar[dict[str, type[RiskEngine]]] = {}
 
     def __init_subclass__(cls) -> None:
@@ -94,6 +97,22 @@ class RiskEngine(ABC):
     @abstractmethod
     def objection(cls, problem: Problem) -> str | None:
         """Why this engine cannot serve the problem, or None if it can."""
+
+    @classmethod
+    def reluctance(cls, problem: Problem) -> str | None:
+        """Why this engine, though it serves, is not chosen unless asked for by name."""
+        return None
+
+    @classmethod
+    def suited(
+        cls, problem: Problem, v: np.ndarray | None, tolerance: float, **options: Any
+    ) -> Self:
+        """Build the engine for a problem, and where it can adapt for an error at a state."""
+        return cls(problem, **options)
+
+    def objection_at(self, v: np.ndarray) -> str | None:
+        """Why this engine is not chosen at a state, or None."""
+        return None
 
     @classmethod
     def check(cls, problem: Problem) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from ssiode.problem import Problem
 
 _LONGEST = 3
+# With three tokens a point costs a million evaluations of the loss.
+_LONGEST_QUICK = 2
 _N_BLOCKS = 16
 # At 40 nodes per axis and L = 2 one node in six is left.
 _NEGLIGIBLE = 1e-18
@@ -63,6 +65,8 @@ class QuadratureEngine(RiskEngine):
     """
 
     name: ClassVar[str] = "quadrature"
+    rank: ClassVar[int] = 1
+    suits: ClassVar[str] = "short and smooth"
 
     def __init__(self, problem: Problem, order: int | None = None) -> None:
         self.check(problem)
@@ -84,6 +88,24 @@ class QuadratureEngine(RiskEngine):
         if problem.label_noise > 0 and not problem.loss.noise_is_additive:
             return f"label noise does not separate under the {problem.loss.kind} loss"
         return None
+
+    @classmethod
+    def reluctance(cls, problem: Problem) -> str | None:
+        """Kinks make its errors fall slowly, and a third token makes it slow."""
+        if not problem.is_smooth:
+            return "target, student or loss is not known to be smooth"
+        if problem.length > _LONGEST_QUICK:
+            return f"length is {problem.length}, too long to be fast"
+        return None
+
+    @classmethod
+    def suited(
+        cls, problem: Problem, v: np.ndarray | None, tolerance: float, **options: Any
+    ) -> Self:
+        """See :meth:`RiskEngine.suited`; without options the order follows the tolerance."""
+        if v is None or options:
+            return cls(problem, **options)
+        return cls.converged(problem, v, tolerance)
 
     @classmethod
     def converged(cls, problem: Problem, v: np.ndarray, tolerance: float) -> Self:

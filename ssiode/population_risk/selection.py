@@ -8,17 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ssiode.errors import InputError, unknown_name
-from ssiode.population_risk.montecarlo import MonteCarloEngine
+from ssiode.population_risk.mehler.teacher import NoSeriesError
 from ssiode.population_risk.protocol import RiskEngine, RiskEvaluation, engine_class
-from ssiode.population_risk.quadrature import QuadratureEngine
-from ssiode.population_risk.series import NoSeriesError, SeriesEngine
 
 if TYPE_CHECKING:
     from ssiode.problem import Problem
-
-# With three tokens a point costs a million evaluations of the loss.
-_LONGEST_QUADRATURE = 2
-_LARGEST_RELATIVE_ERROR = 0.1
 
 
 def make_engine(
@@ -52,47 +46,20 @@ def make_engine(
     if name is not None:
         return _named(problem, name, v, tolerance, options)
     objections = []
-    for kind, suits in (
-        (SeriesEngine, "squared loss"),
-        (QuadratureEngine, "short and smooth"),
-        (MonteCarloEngine, ""),
-    ):
-        objection = kind.objection(problem) or _is_slow(kind, problem) or _not_taken(kind, options)
+    for kind in sorted(RiskEngine.engines.values(), key=lambda kind: kind.rank):
+        objection = kind.objection(problem) or kind.reluctance(problem) or _not_taken(kind, options)
         if objection is None:
             try:
                 engine = _named(problem, kind.name, v, tolerance, options)
             except NoSeriesError as error:
                 objection = str(error)
             else:
-                objection = _is_useless(engine, v)
+                objection = None if v is None else engine.objection_at(v)
             if objection is None:
-                engine.reason = "; ".join([suits, *objections] if suits else objections)
+                engine.reason = "; ".join(filter(None, [kind.suits, *objections]))
                 return engine
         objections.append(f"no {kind.name}: {objection}")
     raise InputError("no engine serves this problem: " + "; ".join(objections))
-
-
-def _is_slow(kind: type[RiskEngine], problem: Problem) -> str | None:
-    """Why an engine that would serve is not chosen."""
-    if kind is QuadratureEngine and not problem.is_smooth:
-        return "target, student or loss is not known to be smooth"
-    if kind is QuadratureEngine and problem.length > _LONGEST_QUADRATURE:
-        return f"length is {problem.length}, too long to be fast"
-    return None
-
-
-def _is_useless(engine: RiskEngine, v: np.ndarray | None) -> str | None:
-    """Why the series is not taken at v: cut off too early, it knows R or V to one digit at most."""
-    if v is None or not isinstance(engine, SeriesEngine):
-        return None
-    result = engine.evaluate(v)
-    for name, value, error in (
-        ("R", result.value, result.value_error),
-        ("V", result.second_moment, result.second_moment_error),
-    ):
-        if error > max(_LARGEST_RELATIVE_ERROR * abs(value), 1e-9):
-            return f"its error of {name} is {error:.1g} here"
-    return None
 
 
 def _not_taken(kind: type[RiskEngine], options: dict[str, Any]) -> str | None:
@@ -110,14 +77,10 @@ def _named(
     problem: Problem, name: str, v: np.ndarray | None, tolerance: float, options: dict[str, Any]
 ) -> RiskEngine:
     kind = engine_class(name)
-    if kind is MonteCarloEngine:
-        options = {"seed": problem.sgd.seed, **options}
     for option in options:
         if option not in _option_names(kind):
             raise unknown_name(f"option of engine {name!r}", option, _option_names(kind))
-    if kind is QuadratureEngine and v is not None and not options:
-        return QuadratureEngine.converged(problem, v, tolerance)
-    return kind(problem, **options)
+    return kind.suited(problem, v, tolerance, **options)
 
 
 def risk(

@@ -12,20 +12,20 @@ from ssiode.errors import whole_number
 from ssiode.population_risk.finite_moments import check_finite_moments
 from ssiode.population_risk.mehler.positional import positional_box
 from ssiode.population_risk.mehler.table import TableBuilder
-from ssiode.population_risk.mehler.teacher import NoSeriesError
 from ssiode.population_risk.mehler.truncation import tail_estimate
 from ssiode.population_risk.protocol import RiskEngine, RiskEvaluation
 
 if TYPE_CHECKING:
     from ssiode.problem import Problem
 
-__all__ = ["NoSeriesError", "SeriesEngine"]
-
 _MOST_AXES = 3
 _MOST_POSITIONAL_AXES = 2
 # Beyond these sizes the table needs too many points, and weights overflow.
 _LARGEST_OVERLAP, _LARGEST_INJECTED = 6.0, 20.0
 _ORDERS = {1: 200, 2: 96, 3: 24}
+# A series that knows R or V to one digit at most has been cut off too early to be of use.
+_LARGEST_RELATIVE_ERROR = 0.1
+_NEGLIGIBLE = 1e-9
 
 
 class SeriesEngine(RiskEngine):
@@ -48,6 +48,8 @@ class SeriesEngine(RiskEngine):
     """
 
     name: ClassVar[str] = "series"
+    rank: ClassVar[int] = 0
+    suits: ClassVar[str] = "squared loss"
 
     def __init__(self, problem: Problem, order: int | None = None) -> None:
         self.check(problem)
@@ -82,6 +84,17 @@ class SeriesEngine(RiskEngine):
                 f"the encoding moves the fields in {n_positional} directions and the series "
                 f"allows {_MOST_POSITIONAL_AXES}"
             )
+        return None
+
+    def objection_at(self, v: np.ndarray) -> str | None:
+        """See :meth:`RiskEngine.objection_at`: an error as large as R or V."""
+        result = self.evaluate(v)
+        for name, value, error in (
+            ("R", result.value, result.value_error),
+            ("V", result.second_moment, result.second_moment_error),
+        ):
+            if error > max(_LARGEST_RELATIVE_ERROR * abs(value), _NEGLIGIBLE):
+                return f"its error of {name} is {error:.1g} here"
         return None
 
     @property
