@@ -56,6 +56,8 @@ _ROUNDING = 32 * 2.0**-52
 _BOUND_POINTS, _BOUND_MARGIN = 5, 1.5
 _MOST_POINTS = 99
 _BLOCK = 20_000
+# Differences of levels that are rounding do not fall at all.
+_SLOWEST = 0.9
 
 TermsAt = Callable[[np.ndarray], np.ndarray]
 
@@ -118,16 +120,21 @@ class MehlerTable:
         return link([piece("mehler_sum")]).sum_series
 
     def perturbed(self) -> MehlerTable:
-        """The table with every t_n moved by its error, at the lowest degree that it has."""
-        signs = np.random.default_rng(0).choice([-1.0, 1.0], self.term_errors.shape)
+        """The table with every t_n moved by its error, at the lowest degree that it has.
+
+        The last one moves also by the bound of all that the series leaves out.
+        """
+        errors = self.term_errors.copy()
+        errors[:, -1] += self.left_out
+        moves = np.random.default_rng(0).choice([-1.0, 1.0], errors.shape) * errors
         moved = self.coefficients.copy()
         origin = (slice(None), slice(None), *[0] * len(self.basis))
         is_odd = moved[origin] == 0
-        moved[origin] += np.where(is_odd, 0.0, signs * self.term_errors)
+        moved[origin] += np.where(is_odd, 0.0, moves)
         for axis in range(len(self.basis)):
             linear = [*origin]
             linear[2 + axis] = 1
-            moved[tuple(linear)] += np.where(is_odd, signs * self.term_errors, 0.0)
+            moved[tuple(linear)] += np.where(is_odd, moves, 0.0)
         return dataclasses.replace(self, coefficients=moved)
 
 
@@ -191,8 +198,9 @@ class TableBuilder:
     def _accurate_rule(self) -> tuple[TermsAt, np.ndarray, np.ndarray, Teacher, int]:
         """A rule that is accurate at probe offsets, and an error of each t_n there.
 
-        Differences of levels that fall by a constant factor are summed as a geometric series;
-        those of the trapezoidal rule for analytic functions fall faster.
+        Differences of levels, which fall by some factor for each quantity, are summed as a
+        geometric series and doubled; those of the trapezoidal rule for analytic functions fall
+        faster.
         """
         first, last = _LEVELS[len(self._axes)]
         if self._exact_teacher is None:
@@ -200,7 +208,7 @@ class TableBuilder:
             last = min(last, _LEVELS[len(tokens)][1])
         corners = [1] if self._is_even else [1, -1]
         probes = np.outer([0, *corners], self.half_widths)
-        before, step, ratio = None, None, 1.0
+        before, step, ratio = None, None, np.ones(self._functions.n_quantities)
         for level in range(first, last + 1):
             teacher = self._teacher(level)
             terms_at, left_out_at = self._tabulated(teacher, level)
@@ -208,12 +216,13 @@ class TableBuilder:
             if before is not None:
                 error = np.abs(found - before).max(axis=0)
                 if step is not None:
-                    ratio = error.max() / max(step, 1e-300)
-                step = error.max()
-                if step <= _RULE_TOLERANCE[len(self._axes)] * np.abs(found).max():
+                    ratio = error.max(axis=1) / np.maximum(step, 1e-300)
+                step = error.max(axis=1)
+                if step.max() <= _RULE_TOLERANCE[len(self._axes)] * np.abs(found).max():
                     break
             before = found
-        still_to_come = 2 * ratio / (1 - ratio) if ratio < 0.5 else 4.0
+        ratio = np.minimum(ratio, _SLOWEST)[:, None]
+        still_to_come = 2 * ratio / (1 - ratio)
         if len(self.basis):
             points = [np.linspace(-1, 1, _BOUND_POINTS)] * len(self.basis)
             probes = product_points(points) * self.half_widths
