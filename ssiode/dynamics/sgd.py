@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from ssiode.problem import Problem
 
 _SECONDS_PER_CHUNK = 0.5
+# Threads hand the interpreter's lock to each other after every call, which can take five
+# milliseconds where they share a processor: shorter calls are quicker one after the other.
+_WORTH_THREADS = 5e-3
 # What Python hands to one call of a kernel stays below some ten megabytes.
 _FLOATS_PER_CHUNK = 2**21
 _TESTED_FIELDS = 1024
@@ -146,11 +149,15 @@ class _Pace:
         most = min(_SECONDS_PER_CHUNK / per_sample, _FLOATS_PER_CHUNK / floats_per_sample)
         return int(np.clip(min(most, 8 * self.samples), 1, wanted))
 
-    def over(self, chunk: int, start: float) -> None:
-        """Count a chunk that began at `start`; the first one holds the compilation."""
+    def expected(self, chunk: int) -> float:
+        """Seconds that a chunk will take on each thread, 0 if that is not known yet."""
+        return self.seconds / self.timed * chunk if self.timed else 0.0
+
+    def over(self, chunk: int, seconds: float) -> None:
+        """Count a chunk that took so long on each thread; the first one holds the compilation."""
         if self.samples:
             self.timed += chunk
-            self.seconds += time.perf_counter() - start
+            self.seconds += seconds
         self.samples += chunk
 
 
@@ -283,14 +290,24 @@ class _Run:
     ) -> Iterator[tuple[int, list[Any]]]:
         """Call `advance(replica, chunk)` for all replicas until the samples are done."""
         replicas = range(self.problem.sgd.replicas)
+        threads = min(thread_count(), len(replicas))
         floats_per_sample = self.problem.length + self.problem.target.n_outputs
+
+        def timed(replica: int) -> tuple[Any, float]:
+            # Not the time on the wall: threads that wait for each other at short chunks would keep
+            # them short.
+            start = time.thread_time()
+            value = advance(replica, chunk)
+            return value, time.thread_time() - start
+
         while n_samples > 0:
             chunk = pace.chunk(n_samples, floats_per_sample)
-            start = time.perf_counter()
-            values = map_in_threads(lambda replica: advance(replica, chunk), replicas)  # noqa: B023
-            pace.over(chunk, start)
+            per_call = pace.expected(chunk) * threads / len(replicas)
+            call = map_in_threads if per_call >= _WORTH_THREADS else map
+            values, seconds = zip(*call(timed, replicas), strict=True)
+            pace.over(chunk, sum(seconds) / threads)
             n_samples -= chunk
-            yield chunk, values
+            yield chunk, list(values)
 
     def _advance_to(self, step: int, bar: Any) -> None:
         to_do = step * self.problem.sgd.batch - self.samples_done
