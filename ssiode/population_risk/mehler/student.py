@@ -60,3 +60,14 @@ class StudentFunctions:
             values,
         )
         return values
+
+    def parities(self, teacher: Teacher) -> np.ndarray:
+        """Signs H(-z) / H(z) of all functions for an even student, in their order.
+
+        All are even but those with one derivative.
+        """
+        n_mixed = teacher.mixing.shape[1]
+        signs = np.ones(self.n_quantities)
+        signs[1:-1] = -1.0
+        products = np.ones(n_mixed * (n_mixed + 1) // 2)
+        return np.concatenate([signs, np.repeat(signs, n_mixed), products])

@@ -160,6 +160,7 @@ class TableBuilder:
             check_numeric(problem.target, self._axes)
         self._centre = self._axes @ problem.geometry.injected
         self._is_even = problem.student.is_even and not problem.geometry.injected.any()
+        self._reach: float | None = None
 
     @one_blas_thread()
     def build(self) -> MehlerTable:
@@ -236,7 +237,9 @@ class TableBuilder:
         the norms of what the coefficients of teacher and student leave out.
         """
         q, top = len(self.basis), teacher.top
-        reach = self._reach(teacher)
+        if self._reach is None:
+            self._reach = self._needed_reach(teacher)
+        reach = self._reach
         breaks = tuple(b for b in self._problem.student.break_points() if abs(b) < reach)
         grid = [Axis(level, reach, breaks)] * len(self._axes)
         alone, met = self._averaged_over_still_axes(teacher, grid)
@@ -293,13 +296,19 @@ class TableBuilder:
         rows = max(1, _BLOCK // len(rest))
         n_alone = self._functions.n_quantities
 
+        mirrored = self._problem.student.is_even and not grid[0].breaks
+        computed = nodes[0][: len(nodes[0]) // 2] if mirrored else nodes[0]
+
         def part(first: int) -> np.ndarray:
-            block = nodes[0][first : first + rows]
+            block = computed[first : first + rows]
             points = np.column_stack([np.repeat(block, len(rest)), np.tile(rest, (len(block), 1))])
             values = self._functions(points @ self._axes, teacher)
             return values.reshape(-1, len(block), *map(len, nodes[1:]))
 
-        parts = map_in_threads(part, range(0, len(nodes[0]), rows))
+        parts = map_in_threads(part, range(0, len(computed), rows))
+        if mirrored:  # nodes without breaks are symmetric about 0
+            signs = self._functions.parities(teacher).reshape(-1, *[1] * len(grid))
+            parts += [signs * np.flip(block, range(1, 1 + len(grid))) for block in reversed(parts)]
         values = np.concatenate(parts, axis=1)
         alone, met = values[:n_alone], values[n_alone:]
         if not teacher.is_finite:
@@ -309,7 +318,7 @@ class TableBuilder:
             met = contract(still[axis], met, axis + 1)
         return alone, met
 
-    def _reach(self, teacher: Teacher) -> float:
+    def _needed_reach(self, teacher: Teacher) -> float:
         shift = np.abs(self._centre)
         shift[: len(self.basis)] += self.half_widths
         reach = needed_reach(
