@@ -27,6 +27,7 @@ _HOME = {
     "TiedNetwork": "ssiode.student",
     "hermite_coefficients": "ssiode.hermite.expansion",
     "risk": "ssiode.population_risk",
+    "run_chain": "ssiode.dynamics",
     "run_sgd": "ssiode.dynamics",
     "sie": "ssiode.exponent",
     "solve_ode": "ssiode.dynamics",

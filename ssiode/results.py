@@ -92,6 +92,8 @@ class Ensemble:
     ----------
     problem : Problem
         With the settings that were used.
+    method : str
+        `sgd` (direct) or `chain`.
     seed : int
         Replica i is the same whatever the number of replicas and threads.
     steps : integer array of shape (n,)
@@ -114,6 +116,7 @@ class Ensemble:
     """
 
     problem: Problem
+    method: str
     seed: int
     steps: np.ndarray
     e: np.ndarray
@@ -156,6 +159,7 @@ class Ensemble:
             "recovery_steps": _or_none(self.recovery_steps),
             "semantic_recovery_steps": _or_none(self.semantic_recovery_steps),
             "threshold": self.threshold,
+            "method": self.method,
             "replicas": replicas,
             "seed": self.seed,
             "status": self.status,

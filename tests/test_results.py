@@ -43,6 +43,7 @@ def ensemble(replicas=4, records=3, **changes):
     generator = np.random.default_rng(0)
     values = {
         "problem": PROBLEM,
+        "method": "sgd",
         "seed": 3,
         "steps": 10 * np.arange(records),
         "e": generator.standard_normal((replicas, records, 2)),

@@ -1,6 +1,7 @@
-"""Ways to move on a problem: the ODE on the sufficient statistics, and direct SGD."""
+"""Ways to move on a problem: the ODE, the exact chain of the overlaps, and direct SGD."""
 
+from ssiode.dynamics.chain import run_chain
 from ssiode.dynamics.ode import solve_ode
 from ssiode.dynamics.sgd import run_sgd
 
-__all__ = ["run_sgd", "solve_ode"]
+__all__ = ["run_chain", "run_sgd", "solve_ode"]

@@ -32,6 +32,9 @@ Model = namedtuple(
     "teacher directions coordinates injected parameters workspace_size n_outputs noise_std",
 )
 
+# The random numbers of one replica: uint64 arrays of shape (4,), advanced in place.
+Streams = namedtuple("Streams", "tokens noise")
+
 # Buffers that are overwritten by each sample.
 Sample = namedtuple("Sample", "tokens z_star z labels noise outputs workspace cotangent gradient")
 
@@ -138,8 +141,7 @@ def add_sample_gradient(factor: float, model: Model, sample: Sample, out: np.nda
 
 @njit(error_model="numpy", nogil=True, cache=True)
 def advance_replica(
-    token_stream: np.ndarray,
-    noise_stream: np.ndarray,
+    streams: Streams,
     weights: np.ndarray,
     update: np.ndarray,
     model: Model,
@@ -156,8 +158,7 @@ def advance_replica(
 
     Parameters
     ----------
-    token_stream, noise_stream : uint64 arrays of shape (4,)
-        Streams of random numbers, advanced in place.
+    streams : Streams
     weights : array of shape (d,)
         Student weights u of norm 1, updated in place.
     update : array of shape (d,)
@@ -175,8 +176,8 @@ def advance_replica(
     overlaps = np.empty(model.coordinates.shape[0])
     write_overlaps(weights, model, overlaps)
     for i in range(given_labels.shape[0]):
-        draw_fields(token_stream, model, sample)
-        evaluate_sample(noise_stream, weights, overlaps, given_labels[i], model, sample)
+        draw_fields(streams.tokens, model, sample)
+        evaluate_sample(streams.noise, weights, overlaps, given_labels[i], model, sample)
         add_sample_gradient(-step_size / batch, model, sample, update)
         steps, samples_of_next = divmod(samples_done + i + 1, batch)
         if samples_of_next > 0:
@@ -198,8 +199,7 @@ def advance_replica(
 
 @njit(error_model="numpy", nogil=True, cache=True)
 def add_fresh_losses(
-    token_stream: np.ndarray,
-    noise_stream: np.ndarray,
+    streams: Streams,
     weights: np.ndarray,
     model: Model,
     given_labels: np.ndarray,
@@ -210,8 +210,8 @@ def add_fresh_losses(
     overlaps = np.empty(model.coordinates.shape[0])
     write_overlaps(weights, model, overlaps)
     for i in range(given_labels.shape[0]):
-        draw_fields(token_stream, model, sample)
-        total += evaluate_sample(noise_stream, weights, overlaps, given_labels[i], model, sample)
+        draw_fields(streams.tokens, model, sample)
+        total += evaluate_sample(streams.noise, weights, overlaps, given_labels[i], model, sample)
     return total
 
 

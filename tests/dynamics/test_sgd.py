@@ -14,7 +14,7 @@ import pytest
 from scipy.stats import kstest, norm
 
 from ssiode import Attention, Encoding, InputError, Problem, Target, run_sgd
-from ssiode.dynamics import sgd
+from ssiode.dynamics import replicas
 from tests.dynamics.problems import ATTENTION, CORRELATED, two_squares
 
 FALSE_ALARM = 1e-5
@@ -46,7 +46,7 @@ def test_it_does_not_depend_on_the_threads(run, monkeypatch, threads):
 
 @pytest.mark.parametrize("seconds", [1e-9, 3e-4, 100.0])
 def test_it_does_not_depend_on_the_chunks(run, monkeypatch, seconds):
-    monkeypatch.setattr(sgd, "_SECONDS_PER_CHUNK", seconds)
+    monkeypatch.setattr(replicas, "_SECONDS_PER_CHUNK", seconds)
     assert equal(run, run_sgd(ATTENTION, **SETTINGS, records=6, threshold=0.25))
 
 
@@ -57,8 +57,8 @@ def test_chunks_may_end_inside_of_a_batch(monkeypatch, seconds):
         problem = CORRELATED.replace(target=target, batch=7, gamma=1.0, d=20, steps=9, replicas=3)
         whole = run_sgd(problem, records=3, fresh_samples=50)
         with monkeypatch.context() as patch:
-            patch.setattr(sgd, "_SECONDS_PER_CHUNK", seconds)
-            patch.setattr(sgd, "_FLOATS_PER_CHUNK", 15)
+            patch.setattr(replicas, "_SECONDS_PER_CHUNK", seconds)
+            patch.setattr(replicas, "_FLOATS_PER_CHUNK", 15)
             assert equal(whole, run_sgd(problem, records=3, fresh_samples=50))
 
 
@@ -160,12 +160,12 @@ def test_random_weights_are_uniform_on_the_sphere(name):
 def test_overlaps_are_those_of_the_weights(monkeypatch):
     kept = {}
 
-    class Spy(sgd._Run):
+    class Spy(replicas.Replicas):
         def overlaps(self):
             kept[self.steps_done] = (self.weights.copy(), self.model)
             return super().overlaps()
 
-    monkeypatch.setattr(sgd, "_Run", Spy)
+    monkeypatch.setattr("ssiode.dynamics.sgd.Replicas", Spy)
     run = run_sgd(CORRELATED, e=(0.1, 0.3), m=0.3, gamma=0.5, d=30, steps=60, replicas=3, records=4)
     for record, step in enumerate(run.steps):
         weights, model = kept[int(step)]
@@ -288,7 +288,7 @@ def test_divergence_is_no_exception_and_no_warning(target, gamma):
 
 @pytest.mark.parametrize("before", [0, 3])
 def test_ctrl_c_keeps_the_records(monkeypatch, before):
-    original, calls = sgd._Run._fresh_losses, []
+    original, calls = replicas.Replicas._fresh_losses, []
 
     def interrupted(self):
         calls.append(1)
@@ -296,7 +296,7 @@ def test_ctrl_c_keeps_the_records(monkeypatch, before):
             raise KeyboardInterrupt
         return original(self)
 
-    monkeypatch.setattr(sgd._Run, "_fresh_losses", interrupted)
+    monkeypatch.setattr(replicas.Replicas, "_fresh_losses", interrupted)
     run = run_sgd(ATTENTION, m=0.2, d=20, steps=100, replicas=3, records=10)
     assert run.status == "interrupted"
     assert "of 100 steps" in run.message
