@@ -58,10 +58,15 @@ class RiskEvaluation:
         )
 
     def __post_init__(self) -> None:
-        if not np.all(np.isfinite([self.value, *self.gradient, self.second_moment])):
-            raise InputError(
-                "the risk is not finite: student or loss overflow, or are undefined at some fields"
-            )
+        check_finite(np.array([self.value, *self.gradient, self.second_moment]))
+
+
+def check_finite(moments: np.ndarray) -> None:
+    """Raise `InputError` if a risk, a gradient or a second moment is infinite or undefined."""
+    if not np.all(np.isfinite(moments)):
+        raise InputError(
+            "the risk is not finite: student or loss overflow, or are undefined at some fields"
+        )
 
 
 class Estimate(NamedTuple):
@@ -141,27 +146,35 @@ class RiskEngine(ABC):
     def evaluate(self, v: np.ndarray) -> RiskEvaluation:
         """Risk, gradient and second moment at one v of shape (L + 1,), with errors."""
 
+    def estimates(self, v: np.ndarray) -> Estimate:
+        """(R, dR/de_1, ..., dR/de_L, dR/dm, V) with errors, both of shape (p, L + 3).
+
+        The numbers that :meth:`evaluate` gives at each of the states, of shape (p, L + 1).
+        """
+        results = [self.evaluate(state) for state in v]
+        shape = (len(v), self.problem.length + 3)
+        rows = [[r.value, *r.gradient, r.second_moment] for r in results]
+        errors = [[r.value_error, *r.gradient_error, r.second_moment_error] for r in results]
+        return Estimate(np.reshape(rows, shape), np.reshape(errors, shape))
+
     def value(self, v: np.ndarray) -> Estimate:
         """R at states of shape (..., L + 1), with errors; shape (...)."""
-        return self._estimate(v, "value")
+        return self._column(v, 0)
 
     def gradient(self, v: np.ndarray) -> Estimate:
         """(dR/de_1, ..., dR/de_L, dR/dm) with errors; shape (..., L + 1)."""
-        return self._estimate(v, "gradient")
+        return self._column(v, slice(1, -1))
 
     def second_moment(self, v: np.ndarray) -> Estimate:
         """V with errors; shape (...)."""
-        return self._estimate(v, "second_moment")
+        return self._column(v, -1)
 
-    def _estimate(self, v: np.ndarray, name: str) -> Estimate:
+    def _column(self, v: np.ndarray, column: int | slice) -> Estimate:
+        """Columns of the estimates at states of shape (..., L + 1)."""
         states = np.asarray(v, dtype=float)
-        rows = [self.evaluate(row) for row in states.reshape(-1, states.shape[-1])]
-
-        def collected(attribute: str) -> np.ndarray:
-            values = np.array([getattr(row, attribute) for row in rows])
-            return values.reshape(states.shape[:-1] + values.shape[1:])
-
-        return Estimate(collected(name), collected(f"{name}_error"))
+        found = self.estimates(states.reshape(-1, states.shape[-1]))
+        columns = [array[:, column] for array in found]
+        return Estimate(*(c.reshape(states.shape[:-1] + c.shape[1:]) for c in columns))
 
     @abstractmethod
     def companion(self) -> RiskEngine:

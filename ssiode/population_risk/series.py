@@ -13,7 +13,12 @@ from ssiode.population_risk.finite_moments import check_finite_moments
 from ssiode.population_risk.mehler.positional import positional_box
 from ssiode.population_risk.mehler.table import TableBuilder
 from ssiode.population_risk.mehler.truncation import tail_estimate
-from ssiode.population_risk.protocol import RiskEngine, RiskEvaluation
+from ssiode.population_risk.protocol import (
+    Estimate,
+    RiskEngine,
+    RiskEvaluation,
+    check_finite,
+)
 
 if TYPE_CHECKING:
     from ssiode.problem import Problem
@@ -108,9 +113,20 @@ class SeriesEngine(RiskEngine):
 
     def evaluate(self, v: np.ndarray) -> RiskEvaluation:
         """See :meth:`RiskEngine.evaluate`."""
-        moments = self._table.sums(v[None], np.ones(len(v) + 2))[0]
-        errors = self._errors(float(v[-1]))
+        moments, errors = (array[0] for array in self._estimates(v[None]))
         return RiskEvaluation.of(moments, errors, self._units, self.name, self.description)
+
+    def estimates(self, v: np.ndarray) -> Estimate:
+        """See :meth:`RiskEngine.estimates`; one call of the kernel for all states."""
+        found = self._estimates(v)
+        with np.errstate(over="ignore", invalid="ignore"):
+            moments, errors = found.value * self._units, found.error * self._units
+        check_finite(moments)
+        return Estimate(moments, errors)
+
+    def _estimates(self, v: np.ndarray) -> Estimate:
+        """Moments and errors of the loss of scale 1."""
+        return Estimate(self._table.sums(v, np.ones(v.shape[1] + 2)), self._errors(v[:, -1]))
 
     @cached_property
     def _units(self) -> np.ndarray:
@@ -136,28 +152,36 @@ class SeriesEngine(RiskEngine):
         other._table = self._table.perturbed()
         return other
 
-    def _errors(self, m: float) -> np.ndarray:
-        """Errors of (R, dR/de, dR/dm, V) of the loss of scale 1 at one m."""
-        table, n = self._table, self._powers
-        powers = abs(m) ** n
-        slopes = np.concatenate([[0.0], n[1:] * powers[:-1]])
-        factors = [powers] * (self.problem.length + 1) + [slopes, powers]
+    def _errors(self, m: np.ndarray) -> np.ndarray:
+        """Errors of (R, dR/de, dR/dm, V) of the loss of scale 1 at each m; shape (p, L + 3)."""
+        table, n, m = self._table, self._powers, np.abs(m)
+        powers = m[:, None] ** n
+        slopes = np.zeros_like(powers)
+        slopes[:, 1:] = n[1:] * powers[:, :-1]
         rows = [*range(self.problem.length + 1), 0, -1]
-        errors = np.array([table.term_errors[r] @ f for r, f in zip(rows, factors, strict=True)])
+        # Unlike a matrix product, row by row the same for one state and for many.
+        errors = np.einsum("pn,rn->pr", powers, table.term_errors[rows])
+        errors[:, -2] = np.einsum("pn,n->p", slopes, table.term_errors[0])
         if table.is_finite:
             return errors
         top, bounds = n[-1], table.left_out[rows]
-        beyond = bounds * abs(m) ** (top + 1)
+        beyond = bounds * m[:, None] ** (top + 1)
         # No bound holds for the derivative at |m| = 1: there the decay of the terms tells.
-        estimate = tail_estimate(table.largest[0] * slopes, errors[-2])
-        slope = bounds[-2] * _largest_slope(top, abs(m))
-        beyond[-2] = min(slope, max(float(estimate), 2 * (top + 1) * bounds[-2]))
+        estimate = tail_estimate(table.largest[0] * slopes, errors[:, -2])
+        slope = bounds[-2] * _largest_slopes(top, m)
+        beyond[:, -2] = np.minimum(slope, np.maximum(estimate, 2 * (top + 1) * bounds[-2]))
         return errors + beyond
 
 
-def _largest_slope(top: int, m: float) -> float:
-    """Largest n m^(n - 1) over n > top, infinite at m = 1."""
-    if m in (0.0, 1.0):
-        return np.inf if m else 0.0
-    n = max(top + 1.0, -1.0 / np.log(m))
-    return float(n * m ** (n - 1))
+def _largest_slopes(top: int, m: np.ndarray) -> np.ndarray:
+    """Largest n m^(n - 1) over n > top for each m in [0, 1], infinite at m = 1.
+
+    >>> _largest_slopes(1, np.array([0.0, 0.5, 1.0])).tolist()
+    [0.0, 1.0, inf]
+    """
+    with np.errstate(divide="ignore"):
+        n = np.maximum(top + 1.0, -1.0 / np.log(m))
+    inside = m < 1.0
+    slopes = np.full(m.shape, np.inf)
+    slopes[inside] = n[inside] * m[inside] ** (n[inside] - 1)
+    return slopes

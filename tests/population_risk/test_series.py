@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from ssiode.encoding import Encoding
-from ssiode.loss import FrobeniusLoss
+from ssiode.loss import FrobeniusLoss, SquaredLoss
 from ssiode.population_risk import SeriesEngine
+from ssiode.population_risk.mehler.table import MehlerTable
 from ssiode.problem import Problem
 from ssiode.student import Attention, TiedNetwork
 from ssiode.target import Target
@@ -318,15 +319,41 @@ def test_three_tokens_of_attention():
     assert result.value_error < 1e-6
 
 
-def test_many_states_at_once(transition):
-    states = np.array(feasible_points(transition.problem, 12, seed=10)).reshape(3, 4, 3)
-    value, error = transition.value(states)
-    assert value.shape == error.shape == (3, 4)
-    assert transition.gradient(states).value.shape == (3, 4, 3)
-    assert value[1, 2] == transition.evaluate(states[1, 2]).value
-    together = transition.moments(states.reshape(-1, 3))
-    assert np.array_equal(together[:, 0], value.ravel())
-    assert np.array_equal(together[:, -1], transition.second_moment(states).value.ravel())
+def states_with_ends(problem):
+    """States in an array of shape (3, 4, L + 1), the last two with e = 0 and m = 1, -1."""
+    states = np.array(feasible_points(problem, 12, seed=10))
+    states[-2:] = 0.0
+    states[-2:, -1] = 1.0, -1.0
+    return states.reshape(3, 4, -1)
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        positional_semantic(),
+        SETTINGS["trace, opposite"][0],
+        Problem(Target("He3(z1) + z2"), TiedNetwork("relu"), loss=SquaredLoss(0.25)),
+        Problem(Target("tanh(3*z1)"), TiedNetwork("erf"), Encoding("orthonormal")),
+    ],
+)
+def test_many_states_at_once_are_one_call_of_the_kernel(problem, monkeypatch):
+    engine, states = SeriesEngine(problem), states_with_ends(problem)
+    flat = states.reshape(-1, states.shape[-1])
+    alone = [engine.evaluate(state) for state in flat]
+    calls, sums = [], MehlerTable.sums
+    monkeypatch.setattr(
+        MehlerTable, "sums", lambda *args: (calls.append(len(args[1])), sums(*args))[1]
+    )
+    found = engine.value(states), engine.gradient(states), engine.second_moment(states)
+    assert calls == [12, 12, 12]
+    assert [part.value.shape for part in found] == [(3, 4), states.shape, (3, 4)]
+    for name, part in zip(("value", "gradient", "second_moment"), found, strict=True):
+        for array, attribute in zip(part, (name, f"{name}_error"), strict=True):
+            expected = np.reshape([getattr(result, attribute) for result in alone], array.shape)
+            assert np.array_equal(array, expected), attribute
+    columns = np.column_stack([part.value.reshape(12, -1) for part in found])
+    assert np.array_equal(columns, engine.moments(flat))
+    assert engine.gradient(states[:0]).error.shape == (0, *states.shape[1:])
 
 
 def test_the_companion_moves_by_the_stated_errors(transition):

@@ -225,6 +225,20 @@ def sample_times(rounds: int = ROUNDS) -> tuple[float, float]:
     return best["engine"] / n_evaluations, best["NumPy"] / n_evaluations
 
 
+def estimate_times(rounds: int = ROUNDS, count: int = 1000) -> tuple[float, float]:
+    """Seconds for one gradient of the series with its error: among many states, and alone."""
+    engine = SeriesEngine(positional_semantic())
+    states = np.repeat(_overlaps(2, (0.3, -0.3))[:1], count, axis=0)
+    best = best_times(
+        {
+            "together": lambda: engine.gradient(states),
+            "alone": lambda: engine.gradient(states[0]),
+        },
+        rounds,
+    )
+    return best["together"] / count, best["alone"]
+
+
 @njit(nogil=True)
 def _arithmetic(count: int) -> float:
     total = 0.0
@@ -283,6 +297,7 @@ def main() -> None:
                 text = row.objection or f"{times}{row.error:10.1e}"
                 print(f"{name:26s}{engine_name:22s}{text}", flush=True)
         sample, normals = sample_times()
+        together, one = estimate_times()
         whole, alone, recovery = solve_times()
     series, quadrature = (
         found["identity, L = 2, encoded", engine] for engine in ("series", "quadrature, 19 nodes")
@@ -291,6 +306,8 @@ def main() -> None:
     print(f"  time, one state    {quadrature.single / series.single:10.0f}   (goal 300)")
     print(f"  time, in a batch   {quadrature.batch / series.batch:10.0f}")
     print(f"  error              {quadrature.error / series.error:10.2g}   (goal 100)")
+    print("identity, L = 2, encoded: gradient of the series with its error")
+    print(f"  of 1000 states     {1e6 * together:10.1f} us a state, {1e6 * one:.1f} us alone")
     print(f"Monte Carlo: {1e9 * sample:.0f} ns a sample, 4 normals {1e9 * normals:.0f} ns")
     print(f"  ratio              {sample / normals:10.2f}   (goal at most 4)")
     engine_speed, sines_speed = speeds_of_two_threads()

@@ -52,6 +52,8 @@ def test_samples_threads_and_solves_are_measured():
     assert 0 < normals < 1e-6
     assert 0 < sample < 1e-5
     assert min(risk_engines.speeds_of_two_threads(rounds=1, samples=2**12)) > 0
+    together, one = risk_engines.estimate_times(rounds=1, count=10)
+    assert min(together, one) > 0
     whole, alone, recovery = risk_engines.solve_times(rounds=1)
     assert alone > 0
     assert whole > 0
