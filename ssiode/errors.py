@@ -6,6 +6,7 @@ import difflib
 import math
 import numbers
 from collections.abc import Iterable
+from typing import Any
 
 _LONGEST_SHOWN = 60
 _LONGEST_PATH = 160
@@ -14,11 +15,20 @@ _LONGEST_PATH = 160
 class InputError(ValueError):
     """Bad input from the user; its text is one line that is shown as it is.
 
+    Attributes
+    ----------
+    result : object or None
+        What had been computed before, where that is worth keeping.
+
+    Examples
+    --------
     >>> raise InputError("gamma is -1.0; it must be >= 0")
     Traceback (most recent call last):
     ...
     ssiode.errors.InputError: gamma is -1.0; it must be >= 0
     """
+
+    result: Any = None
 
 
 def unknown_name(what: str, given: str, allowed: Iterable[str]) -> InputError:

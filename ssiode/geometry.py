@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ssiode.errors import InputError, finite_number, number_list
+
+if TYPE_CHECKING:
+    from ssiode.row_geometry import RowGeometry
 
 _RANK_TOLERANCE = 1e-12
 _FEASIBILITY_TOLERANCE = 1e-9
@@ -67,6 +71,16 @@ class Geometry:
         """Number of tokens L."""
         return len(self.teacher_overlap)
 
+    @property
+    def n_rows(self) -> int:
+        """Number of weight vectors: one for all tokens."""
+        return 1
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether the norm of each weight vector may move: that of a single one is fixed."""
+        return False
+
     @cached_property
     def metric(self) -> np.ndarray:
         """Gram matrix Gamma of (P_1, ..., P_L, w*/sqrt(d)), shape (L+1, L+1)."""
@@ -112,6 +126,14 @@ class Geometry:
         """Coordinates u of w/sqrt(d), with v = basis @ u; shape (..., L + 1) to (..., r)."""
         return v @ self._inverse_basis.T
 
+    def row_coordinates(self, v: np.ndarray) -> np.ndarray:
+        """The same for one state, as a row for each weight vector, shape (1, r)."""
+        return self.coordinates(v)[None]
+
+    def normalised(self, rows: np.ndarray) -> np.ndarray:
+        """Rows of shape (1, n) with norms of 1."""
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
     def squared_length(self, v: np.ndarray) -> np.ndarray:
         r"""Squared norm :math:`v^T \Gamma^+ v` of the informative part of w/sqrt(d), in [0, 1]."""
         return np.sum(self.coordinates(v) ** 2, axis=-1)
@@ -124,7 +146,7 @@ class Geometry:
         return np.abs((v - self.coordinates(v) @ self.basis.T) / scales).max(axis=-1)
 
     def state(
-        self, e: np.ndarray | float | None = None, m: float = 0.0, project: bool = False
+        self, e: np.ndarray | float | None = None, m: Any = 0.0, project: bool = False
     ) -> np.ndarray:
         """Return the feasible state v = (e, m), shape (L+1,), from user input.
 
@@ -145,7 +167,7 @@ class Geometry:
             raise InputError(
                 f"e has {len(overlaps)} entries; give one, or one per token ({self.length})"
             )
-        v = np.array([*overlaps, finite_number("m", m)])
+        v = np.array([*overlaps, _one_number("m", m)])
         if not project:
             self.check_feasible(v)
         return self.projected(v)
@@ -185,9 +207,36 @@ class Geometry:
 
     def random_state(self, d: int, generator: np.random.Generator) -> np.ndarray:
         """Draw v_0 = (e, m) of weights uniform on the sphere of R^d: N(0, Gamma/d) for large d."""
-        inside = generator.standard_normal(self.rank)
-        outside = generator.chisquare(d - self.rank) if d > self.rank else 0.0
-        return self.basis @ (inside / np.sqrt(inside @ inside + outside))
+        (row,) = random_rows(self, d, generator)
+        return self.basis @ row[:-1]
+
+
+def random_rows(
+    geometry: Geometry | RowGeometry, d: int, generator: np.random.Generator
+) -> np.ndarray:
+    """Draw weights uniformly where they may be: r coordinates of each row and the norm of its rest.
+
+    >>> no_encoding = Geometry(np.zeros((1, 1)), np.zeros(1), np.zeros(1))
+    >>> random_rows(no_encoding, 10**6, np.random.default_rng(0)).round(4).tolist()
+    [[0.0001, 1.0]]
+    """
+    rank = geometry.rank
+    rows = np.empty((geometry.n_rows, rank + 1))
+    for row in rows:
+        row[:-1] = generator.standard_normal(rank)
+        row[-1] = np.sqrt(generator.chisquare(d - rank)) if d > rank else 0.0
+    return geometry.normalised(rows)
+
+
+def _one_number(name: str, given: Any) -> float:
+    """A number, or a list that holds just one."""
+    if isinstance(given, str) or not hasattr(given, "__len__"):
+        return finite_number(name, given)
+    if len(given) != 1:
+        raise InputError(
+            f"{name} has {len(given)} entries; this student has one weight vector, give one number"
+        )
+    return number_list(name, given)[0]
 
 
 def _shown(v: np.ndarray) -> str:

@@ -19,6 +19,7 @@ from ssiode.errors import InputError, finite_number, shown, shown_path, unknown_
 from ssiode.geometry import Geometry
 from ssiode.loss import Loss, SquaredLoss
 from ssiode.registry import build, set_fields
+from ssiode.row_geometry import RowGeometry
 from ssiode.settings import InitialCondition, SGDSettings
 from ssiode.student import Student
 from ssiode.target import Target
@@ -71,7 +72,7 @@ class Problem:
     def __post_init__(self) -> None:
         noise = finite_number("label_noise", self.label_noise, minimum=0)
         object.__setattr__(self, "label_noise", noise)
-        self.student.parameters(self.length)
+        self.student.kernel_parameters(self.length)
         outputs = self.student.n_outputs(self.length)
         if outputs != self.target.n_outputs:
             raise InputError(
@@ -86,17 +87,17 @@ class Problem:
         return self.target.length
 
     @cached_property
-    def geometry(self) -> Geometry:
+    def geometry(self) -> Geometry | RowGeometry:
         """Metric and feasible set of the sufficient statistics."""
-        return self.encoding.geometry(self.length)
+        return self.student.geometry(self.encoding.geometry(self.length))
 
     @property
     def is_smooth(self) -> bool:
         """Whether target, student and loss all have all derivatives."""
-        return self.target.is_smooth and self.student.is_smooth and self.loss.is_smooth
+        return self.target.is_smooth and self.student.is_smooth(self.length) and self.loss.is_smooth
 
-    def initial_state(self, e: Any = None, m: float | None = None) -> np.ndarray:
-        """Return one start v = (e, m), shape (L + 1,).
+    def initial_state(self, e: Any = None, m: Any = None) -> np.ndarray:
+        """Return one start v = (e, m), shape (L + 1,), or (2 L,) for an untied network.
 
         It is the overlaps given here, else those of the initial condition; a random start is
         drawn from the seed.

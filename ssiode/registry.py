@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self, TypeVar
 
+import numpy as np
+
 from ssiode.errors import InputError, choose, unknown_name
 
 T = TypeVar("T")
@@ -62,8 +64,17 @@ def build(kind: type[T], what: str, settings: Mapping[str, Any]) -> T:
 def set_fields(instance: Any) -> dict[str, Any]:
     """Fields of a dataclass that are not None, with tuples as lists, ready for TOML and JSON."""
     pairs = ((f.name, getattr(instance, f.name)) for f in dataclasses.fields(instance))
-    return {name: _plain(value) for name, value in pairs if value is not None}
+    return {name: plain(value) for name, value in pairs if value is not None}
 
 
-def _plain(value: Any) -> Any:
-    return [_plain(item) for item in value] if isinstance(value, tuple) else value
+def plain(value: Any) -> Any:
+    """Return a setting as TOML and JSON can hold it: tuples as lists, exact numbers as text.
+
+    >>> plain((1, np.float64(0.5)))
+    [1, 0.5]
+    """
+    if isinstance(value, tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, np.floating):
+        return float(value)
+    return value if isinstance(value, str | int | float) else str(value)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ssiode.errors import InputError, choose, finite_number, number_list, whole_number
 from ssiode.geometry import Geometry
+from ssiode.row_geometry import RowGeometry
 
 _LARGEST = 10**15
 
@@ -67,8 +68,9 @@ class InitialCondition:
         `random` (weights uniform on the sphere) or `fixed` (the overlaps below).
     e : float or sequence of L floats, optional
         Positional overlaps for `fixed`; one number holds for every token, none means 0.
-    m : float, optional
-        Semantic overlap for `fixed`, in [-1, 1]; none means 0.
+    m : float or sequence of L floats, optional
+        Semantic overlap for `fixed`, in [-1, 1]; none means 0. A list holds one for each weight
+        vector of an untied network.
 
     Examples
     --------
@@ -80,24 +82,25 @@ class InitialCondition:
 
     kind: str = "random"
     e: tuple[float, ...] | float | None = None
-    m: float | None = None
+    m: tuple[float, ...] | float | None = None
 
     def __post_init__(self) -> None:
         choose("initial condition", self.kind, ("random", "fixed"))
         if self.kind == "random" and (self.e is not None or self.m is not None):
             raise InputError("a random initial condition takes no e and m; use kind = 'fixed'")
-        if self.e is not None:
-            is_list = not isinstance(self.e, str) and hasattr(self.e, "__iter__")
-            e = number_list("e", self.e) if is_list else finite_number("e", self.e)
-            object.__setattr__(self, "e", e)
-        if self.m is not None:
-            object.__setattr__(self, "m", finite_number("m", self.m))
+        for name in ("e", "m"):
+            if (given := getattr(self, name)) is not None:
+                is_list = not isinstance(given, str) and hasattr(given, "__iter__")
+                checked = number_list(name, given) if is_list else finite_number(name, given)
+                object.__setattr__(self, name, checked)
 
-    def fixed_state(self, geometry: Geometry) -> np.ndarray | None:
+    def fixed_state(self, geometry: Geometry | RowGeometry) -> np.ndarray | None:
         """Return the overlaps v = (e, m) that were given, or None when they are random."""
-        return None if self.kind == "random" else geometry.state(self.e, self.m or 0.0)
+        if self.kind == "random":
+            return None
+        return geometry.state(self.e, 0.0 if self.m is None else self.m)
 
-    def with_overlaps(self, e: Any = None, m: float | None = None) -> Self:
+    def with_overlaps(self, e: Any = None, m: Any = None) -> Self:
         """Return the fixed start with the overlaps given here; the others stay.
 
         >>> InitialCondition("fixed", e=0.1, m=0.3).with_overlaps(e=0.2)
@@ -105,7 +108,7 @@ class InitialCondition:
         """
         return type(self)("fixed", self.e if e is None else e, self.m if m is None else m)
 
-    def state(self, geometry: Geometry, d: int, seed: int) -> np.ndarray:
+    def state(self, geometry: Geometry | RowGeometry, d: int, seed: int) -> np.ndarray:
         """Return the overlaps that were given, or draw those of one random start from the seed."""
         fixed = self.fixed_state(geometry)
         if fixed is not None:

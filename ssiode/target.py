@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ssiode.errors import InputError, shown, unknown_name, whole_number
+from ssiode.registry import plain
 
 if TYPE_CHECKING:
     import sympy
@@ -83,7 +84,7 @@ class Target:
         text = definition if isinstance(definition, str) else expression_text(parsed.outputs)
         self._table = {"expression": text, "length": parsed.length}
         if parameters and isinstance(definition, str):
-            self._table["parameters"] = {name: _plain(v) for name, v in parameters.items()}
+            self._table["parameters"] = {name: plain(v) for name, v in parameters.items()}
 
     @classmethod
     def named(cls, name: str, /, **parameters: float) -> Target:
@@ -218,10 +219,3 @@ def _real_array(values: Any) -> np.ndarray:
         kind = "complex" if array.dtype.kind == "c" else "other"
         raise InputError(f"the target has {kind} values; it must return real numbers")
     return array.astype(float, copy=False)
-
-
-def _plain(value: Any) -> str | int | float:
-    """A parameter as a problem file can hold it, exact numbers as text."""
-    if isinstance(value, np.floating):
-        return float(value)
-    return value if isinstance(value, str | int | float) else str(value)

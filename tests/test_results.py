@@ -104,12 +104,6 @@ def test_one_replica_has_no_spread_and_gives_no_warning():
     assert np.all(np.isnan(summary["loss_error"]))
 
 
-def test_an_ensemble_without_records_has_a_summary():
-    summary = ensemble(records=0, status="interrupted").as_dict()
-    assert summary["final"] == {"e": None, "m": None}
-    assert len(summary["m_mean"]) == 0
-
-
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_diverged_records_give_no_warning(value):
     several = ensemble()

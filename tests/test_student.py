@@ -63,8 +63,8 @@ class Kernel:
     """The linked kernel of a student, called from NumPy."""
 
     def __init__(self, student: Student, length: int) -> None:
-        self.run = link([*student.kernel_pieces(), DRIVER]).run
-        self.parameters = student.parameters(length)
+        self.run = link([*student.kernel_pieces(length), DRIVER]).run
+        self.parameters = student.kernel_parameters(length)
         self.workspace_size = student.workspace_size(length)
         self.n_outputs = student.n_outputs(length)
         self.length = length
@@ -161,7 +161,7 @@ def test_nan_is_kept(name):
 
 
 def test_linear_attention_is_the_square_network():
-    assert LinearAttention().kernel_pieces() == TiedNetwork("square").kernel_pieces()
+    assert LinearAttention().kernel_pieces(2) == TiedNetwork("square").kernel_pieces(2)
 
 
 def test_known_values():
@@ -194,12 +194,12 @@ def test_numbers_of_outputs():
 
 @pytest.mark.parametrize("activation", ["tanh", "erf", "square", "He7", "exp(s) - s", "3"])
 def test_smooth_activations(activation):
-    assert TiedNetwork(activation).is_smooth
+    assert TiedNetwork(activation).is_smooth(2)
 
 
 @pytest.mark.parametrize("activation", ["relu", "abs(s)", "max(s, 0)", "log(1 + s^2)", "tan"])
 def test_activations_that_are_not_known_to_be_smooth(activation):
-    assert not TiedNetwork(activation).is_smooth
+    assert not TiedNetwork(activation).is_smooth(2)
 
 
 @pytest.mark.parametrize(
@@ -235,8 +235,8 @@ def test_bad_students_are_refused(table, part):
 
 def test_projection_vectors_need_one_entry_per_token():
     student = Attention("projection", left=(1.0, 2.0), right=(1.0, 2.0, 3.0))
-    refuses(lambda: student.parameters(2), "right has 3")
-    refuses(lambda: student.parameters(3), "left has 2")
+    refuses(lambda: student.kernel_parameters(2), "right has 3")
+    refuses(lambda: student.kernel_parameters(3), "left has 2")
 
 
 @pytest.mark.parametrize("activation", ["sign", "heaviside(s - 1)"])

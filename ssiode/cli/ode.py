@@ -32,7 +32,7 @@ def command(
     problem: str | None,
     param: tuple[str, ...],
     e: tuple[float, ...] | None,
-    m: float | None,
+    m: tuple[float, ...] | None,
     t_max: float | None,
     points: int,
     eta: float,

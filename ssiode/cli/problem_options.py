@@ -38,12 +38,18 @@ _FLAGS = {
     "--omega": _Flag("target", "omega", float, "Mixing of the positional-semantic target."),
     "--a": _Flag("target", "a", float, "Positional strength of the positional-semantic target."),
     "--label-noise": _Flag("target", "label_noise", float, "Variance of noise on the labels."),
-    "--student": _Flag("student", "kind", str, "attention, linear-attention or tied."),
+    "--student": _Flag(
+        "student", "kind", str, "attention, linear-attention, tied, untied or expression."
+    ),
     "--reduction": _Flag("student", "reduction", str, "identity, trace or projection."),
     "--left": _Flag("student", "left", NumberList(), "Left vector of the projection."),
     "--right": _Flag("student", "right", NumberList(), "Right vector of the projection."),
     "--scale": _Flag("student", "scale", float, "Multiplies the student's output."),
-    "--activation": _Flag("student", "activation", str, "Activation of the tied network."),
+    "--activation": _Flag("student", "activation", str, "Activation of a tied or untied network."),
+    "--constraint": _Flag("student", "constraint", str, "row or joint norms of an untied network."),
+    "--student-expression": _Flag(
+        "student", "expression", str, "Outputs of the student in z1...zL, for kind expression."
+    ),
     "--encoding": _Flag("encoding", "kind", str, "none, opposite, orthonormal, matrix or gram."),
     "--norm": _Flag("encoding", "norm", float, "Norm of the encoding's rows."),
     "--matrix": _Flag("encoding", "matrix", str, ".npy file of the encoding's rows, or Gram."),
@@ -73,7 +79,8 @@ def problem_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def state_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the overlaps --e and --m."""
-    command = click.option("--m", type=float, help="Semantic overlap.")(command)
+    text = "Semantic overlap; a list holds one for each weight vector of an untied network."
+    command = click.option("--m", type=NumberList(), help=text)(command)
     text = "Positional overlaps, as 0.1,-0.1; one number holds for every token."
     return click.option("--e", type=NumberList(), help=text)(command)
 

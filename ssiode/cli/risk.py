@@ -31,7 +31,7 @@ def command(
     problem: str | None,
     param: tuple[str, ...],
     e: tuple[float, ...] | None,
-    m: float | None,
+    m: tuple[float, ...] | None,
     project: bool,
     symbolic: bool,
     as_json: bool,

@@ -29,7 +29,7 @@ def command(
     problem: str | None,
     param: tuple[str, ...],
     e: tuple[float, ...] | None,
-    m: float | None,
+    m: tuple[float, ...] | None,
     records: int,
     figure: str | None,
     as_json: bool,

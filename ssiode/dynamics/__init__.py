@@ -2,6 +2,7 @@
 
 from ssiode.dynamics.chain import run_chain
 from ssiode.dynamics.ode import solve_ode
+from ssiode.dynamics.run import resume_run
 from ssiode.dynamics.sgd import run_sgd
 
-__all__ = ["run_chain", "run_sgd", "solve_ode"]
+__all__ = ["resume_run", "run_chain", "run_sgd", "solve_ode"]

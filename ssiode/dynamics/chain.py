@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ssiode.dynamics.checks import require_memory_for_records, started
-from ssiode.dynamics.records import record_steps
-from ssiode.dynamics.replicas import Replicas
-from ssiode.dynamics.start import start_of_coordinates
-from ssiode.errors import whole_number
+from ssiode.dynamics.methods import Method, Purpose, register
+from ssiode.dynamics.run import run_method
+from ssiode.dynamics.start import coordinate_directions, coordinate_weights
 from ssiode.recovery import DEFAULT_THRESHOLD
 
 if TYPE_CHECKING:
     from ssiode.problem import Problem
     from ssiode.results import Ensemble
 
+_CHAIN = register(
+    Method(
+        name="chain",
+        kernel="overlap_chain",
+        purposes=(Purpose.TOKENS, Purpose.LABEL_NOISE, Purpose.LEFT_OUT),
+        entries=lambda problem: problem.geometry.rank + 1,
+        sums_beside=1,
+        directions=coordinate_directions,
+        weights=coordinate_weights,
+    )
+)
+
 
 def run_chain(
     problem: Problem,
     *,
     e: Any = None,
-    m: float | None = None,
+    m: Any = None,
     records: int = 200,
     spacing: str = "linear",
     threshold: float = DEFAULT_THRESHOLD,
     fresh_samples: int = 32,
+    first_replica: int = 0,
+    save: str | Path | None = None,
     progress: bool = False,
     **settings: Any,
 ) -> Ensemble:
@@ -44,12 +57,13 @@ def run_chain(
         u \leftarrow \tilde u / n .
 
     Its overlaps have the law of those of :func:`ssiode.run_sgd`, but their cost does not grow
-    with d. Parameters, result and errors are those of that function.
+    with d. An untied network has such coordinates and a :math:`K` for each weight vector.
+    Parameters, result and errors are those of that function.
 
     Parameters
     ----------
     problem : Problem
-    e, m, records, spacing, threshold, fresh_samples, progress, **settings
+    e, m, records, spacing, threshold, fresh_samples, first_replica, save, progress, **settings
         See :func:`ssiode.run_sgd`.
 
     Returns
@@ -60,7 +74,7 @@ def run_chain(
     ------
     InputError
         On numbers out of range, d < L + 2, an infeasible initial state, a target that is not
-        finite, or more memory than there is.
+        finite, more memory than there is, or a file that cannot be written.
 
     Examples
     --------
@@ -70,9 +84,17 @@ def run_chain(
     >>> run.method, bool(abs(run.m - 0.1).max() < 1e-4)
     ('chain', True)
     """
-    problem = started(problem, e, m, settings)
-    fresh_samples = whole_number("fresh_samples", fresh_samples, minimum=1)
-    steps = record_steps(problem.sgd.steps, records, spacing)
-    require_memory_for_records(problem, len(steps), problem.geometry.rank + 1)
-    start = start_of_coordinates(problem)
-    return Replicas.start(problem, start, "chain", fresh_samples, threshold).record(steps, progress)
+    return run_method(
+        _CHAIN,
+        problem,
+        e=e,
+        m=m,
+        records=records,
+        spacing=spacing,
+        threshold=threshold,
+        fresh_samples=fresh_samples,
+        first_replica=first_replica,
+        save=save,
+        progress=progress,
+        settings=settings,
+    )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _TESTED_FIELDS = 1024
 
 
-def started(problem: Problem, e: Any, m: float | None, settings: dict[str, Any]) -> Problem:
+def started(problem: Problem, e: Any, m: Any, settings: dict[str, Any]) -> Problem:
     """Return the problem with settings and initial overlaps of one run.
 
     Raises
@@ -41,13 +41,13 @@ def require_memory_for_records(problem: Problem, n_records: int, entries: int) -
     """Refuse a run on vectors of so many entries that needs more memory than there is."""
     replicas, length = problem.sgd.replicas, problem.length
     rank, running = problem.geometry.rank, min(thread_count(), replicas)
+    rows = problem.geometry.n_rows
     weights = "d" if entries > replicas else "replicas"
     records = "records" if n_records > replicas else "replicas"
     sizes = [
-        (weights, 2.0 * replicas * entries + 24 * replicas),
-        (weights, float(replicas) * (length + 1) * rank),
+        (weights, 2.0 * replicas * rows * entries + 24 * replicas),
         ("d", 4.0 * rank * entries + float(running) * length * entries),
-        (records, 3.0 * n_records * replicas * (length + 2)),
+        (records, 3.0 * n_records * replicas * (length + 2 * rows)),
     ]
     floats: dict[str, float] = {}
     for setting, size in sizes:

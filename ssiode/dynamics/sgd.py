@@ -2,37 +2,51 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ssiode.dynamics.checks import require_memory_for_records, started
-from ssiode.dynamics.records import record_steps
-from ssiode.dynamics.replicas import Replicas
-from ssiode.dynamics.start import start_of_vectors
-from ssiode.errors import whole_number
+from ssiode.dynamics.methods import Method, Purpose, register
+from ssiode.dynamics.run import run_method
+from ssiode.dynamics.start import random_directions, vector_weights
 from ssiode.recovery import DEFAULT_THRESHOLD
 
 if TYPE_CHECKING:
     from ssiode.problem import Problem
     from ssiode.results import Ensemble
 
+_DIRECT = register(
+    Method(
+        name="sgd",
+        kernel="direct_sgd",
+        purposes=(Purpose.TOKENS, Purpose.LABEL_NOISE),
+        entries=lambda problem: problem.sgd.d,
+        sums_beside=0,
+        directions=random_directions,
+        weights=vector_weights,
+    )
+)
+
 
 def run_sgd(
     problem: Problem,
     *,
     e: Any = None,
-    m: float | None = None,
+    m: Any = None,
     records: int = 200,
     spacing: str = "linear",
     threshold: float = DEFAULT_THRESHOLD,
     fresh_samples: int = 32,
+    first_replica: int = 0,
+    save: str | Path | None = None,
     progress: bool = False,
     **settings: Any,
 ) -> Ensemble:
     r"""Run spherical SGD, one new sample (or batch) a step, for several independent replicas.
 
     A step is :math:`w \leftarrow \sqrt d\,(w+\delta w)/|w+\delta w|` with
-    :math:`\delta w = -\gamma\,\nabla_w \ell`. Encoding and teacher are drawn once a run with the
-    problem's overlaps, initial weights for each replica.
+    :math:`\delta w = -\gamma\,\nabla_w \ell`; for an untied network row by row, or with the norm of
+    all rows. Encoding and teacher are drawn once a run with the problem's overlaps, initial weights
+    for each replica.
 
     Parameters
     ----------
@@ -47,6 +61,11 @@ def run_sgd(
         eta in (0, 1] of weak recovery.
     fresh_samples : int
         Samples, >= 1, of which each recorded loss is the mean; they are not trained on.
+    first_replica : int
+        Number, >= 0, of the first replica: a run may be split into parts that give the same
+        replicas.
+    save : path, optional
+        File that keeps the run: written at the start, about every minute, and at the end.
     progress : bool
         Show a progress bar on standard error.
     **settings
@@ -55,13 +74,15 @@ def run_sgd(
     Returns
     -------
     Ensemble
-        After Ctrl-C with status `interrupted` and all records up to there.
+        After Ctrl-C with status `interrupted` and all records up to there, for
+        :func:`ssiode.resume_run`.
 
     Raises
     ------
     InputError
         On numbers out of range, d < L + 2, an infeasible initial state, a target that is not
-        finite, or more memory than there is.
+        finite, more memory than there is, or a file that cannot be written; what was computed
+        before the latter is its `result`.
 
     Examples
     --------
@@ -71,9 +92,17 @@ def run_sgd(
     >>> run.steps.tolist(), bool(run.m[:, -1].min() > 0.9)
     ([0, 1000, 2000], True)
     """
-    problem = started(problem, e, m, settings)
-    fresh_samples = whole_number("fresh_samples", fresh_samples, minimum=1)
-    steps = record_steps(problem.sgd.steps, records, spacing)
-    require_memory_for_records(problem, len(steps), problem.sgd.d)
-    start = start_of_vectors(problem)
-    return Replicas.start(problem, start, "sgd", fresh_samples, threshold).record(steps, progress)
+    return run_method(
+        _DIRECT,
+        problem,
+        e=e,
+        m=m,
+        records=records,
+        spacing=spacing,
+        threshold=threshold,
+        fresh_samples=fresh_samples,
+        first_replica=first_replica,
+        save=save,
+        progress=progress,
+        settings=settings,
+    )

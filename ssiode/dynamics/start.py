@@ -1,72 +1,61 @@
-"""Where the replicas of a run start: as d-dimensional vectors, or as their coordinates."""
+"""Where replicas start: as d-dimensional vectors, or as the coordinates that the chain keeps."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ssiode.dynamics.methods import Purpose, generator
+from ssiode.geometry import random_rows
+from ssiode.threads import one_blas_thread
+
 if TYPE_CHECKING:
     from ssiode.problem import Problem
 
-# Purposes of random numbers, beside those of the steps.
-_WEIGHTS, _DIRECTIONS = 4, 5
+
+def random_directions(problem: Problem) -> np.ndarray:
+    """Random orthonormal vectors of R^d for encoding and teacher, shape (r, d)."""
+    normals = generator(problem, Purpose.DIRECTIONS).standard_normal(
+        (problem.sgd.d, problem.geometry.rank)
+    )
+    with one_blas_thread():  # the last digits must not depend on their number
+        orthonormal, _ = np.linalg.qr(normals)
+    return np.ascontiguousarray(orthonormal.T)
 
 
-@dataclass(frozen=True, eq=False)
-class Start:
-    """Students and the directions of encoding and teacher, as vectors of so many entries.
-
-    Attributes
-    ----------
-    weights : array of shape (replicas, entries)
-        Unit vectors.
-    directions : array of shape (r, entries)
-        Orthonormal vectors that span the encoding and the teacher.
-    """
-
-    weights: np.ndarray
-    directions: np.ndarray
-
-
-def start_of_vectors(problem: Problem) -> Start:
-    """Random directions, and weights with the problem's initial overlaps, or uniform ones."""
-    sequence = np.random.SeedSequence(problem.sgd.seed, spawn_key=(_DIRECTIONS,))
-    shape = (problem.sgd.d, problem.geometry.rank)
-    orthonormal, _ = np.linalg.qr(np.random.default_rng(sequence).standard_normal(shape))
-    directions = np.ascontiguousarray(orthonormal.T)
-    fixed = problem.initial.fixed_state(problem.geometry)
-    weights = np.empty((problem.sgd.replicas, problem.sgd.d))
-    for row, generator in zip(weights, _generators(problem), strict=True):
-        row[:] = generator.standard_normal(problem.sgd.d)
-        if fixed is None:
-            row /= np.linalg.norm(row)
-            continue
-        inside = problem.geometry.coordinates(fixed)
-        row -= (directions @ row) @ directions
-        row *= np.sqrt(max(0.0, 1.0 - inside @ inside)) / np.linalg.norm(row)
-        row += inside @ directions
-        row /= np.linalg.norm(row)
-    return Start(weights, directions)
-
-
-def start_of_coordinates(problem: Problem) -> Start:
-    """The r coordinates of each student and the length of its rest, from the same laws."""
-    geometry, d = problem.geometry, problem.sgd.d
+def vector_weights(problem: Problem, directions: np.ndarray, replica: int) -> np.ndarray:
+    """Weights with the problem's initial overlaps, or uniform ones, shape (rows, d)."""
+    geometry = problem.geometry
+    rows = generator(problem, Purpose.WEIGHTS, replica).standard_normal(
+        (geometry.n_rows, problem.sgd.d)
+    )
     fixed = problem.initial.fixed_state(geometry)
-    weights = np.empty((problem.sgd.replicas, geometry.rank + 1))
-    for row, generator in zip(weights, _generators(problem), strict=True):
-        v = geometry.random_state(d, generator) if fixed is None else fixed
-        row[:-1] = geometry.coordinates(v)
-        row[-1] = np.sqrt(max(0.0, 1.0 - row[:-1] @ row[:-1]))
-        row /= np.linalg.norm(row)
-    return Start(weights, np.eye(geometry.rank, geometry.rank + 1))
+    if fixed is None:
+        return geometry.normalised(rows)
+    inside = geometry.row_coordinates(fixed)
+    rows -= (rows @ directions.T) @ directions
+    rows *= np.sqrt(_rest(inside) / np.sum(rows**2, axis=1, keepdims=True))
+    rows += inside @ directions
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-def _generators(problem: Problem) -> Iterator[np.random.Generator]:
-    """One generator a replica, which does not depend on the number of replicas."""
-    for replica in range(problem.sgd.replicas):
-        sequence = np.random.SeedSequence(problem.sgd.seed, spawn_key=(_WEIGHTS, replica))
-        yield np.random.default_rng(sequence)
+def coordinate_directions(problem: Problem) -> np.ndarray:
+    """The orthonormal basis itself, shape (r, r)."""
+    return np.eye(problem.geometry.rank)
+
+
+def coordinate_weights(problem: Problem, directions: np.ndarray, replica: int) -> np.ndarray:
+    """The r coordinates of weights of the same law and the norm of their rest, (rows, r + 1)."""
+    geometry = problem.geometry
+    fixed = problem.initial.fixed_state(geometry)
+    if fixed is None:
+        return random_rows(geometry, problem.sgd.d, generator(problem, Purpose.WEIGHTS, replica))
+    inside = geometry.row_coordinates(fixed)
+    rows = np.column_stack([inside, np.sqrt(_rest(inside))])
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def _rest(inside: np.ndarray) -> np.ndarray:
+    """Squared norms of unit vectors beside their coordinates, shape (rows, 1)."""
+    return np.maximum(0.0, 1.0 - np.sum(inside**2, axis=1, keepdims=True))

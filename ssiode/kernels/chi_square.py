@@ -10,8 +10,14 @@ from numba import njit
 from ssiode.kernels.normals import fill_standard_normal, next_uniform
 
 
-@njit(error_model="numpy")
-def next_chi_square(state: np.ndarray, degrees: int, normal: np.ndarray) -> float:
+@njit(error_model="numpy", inline="always")
+def chi_square_width(degrees: int) -> float:
+    """The constant that :func:`next_chi_square` needs for n degrees of freedom."""
+    return 1.0 / sqrt(max(4.5 * degrees - 3.0, 1.0))
+
+
+@njit(error_model="numpy", inline="always")
+def next_chi_square(state: np.ndarray, degrees: int, width: float, normal: np.ndarray) -> float:
     """Draw a chi-square number with n >= 0 degrees of freedom, in a time that does not grow with n.
 
     Twice a gamma number of shape n/2, by the rejection method of Marsaglia and Tsang ("A simple
@@ -23,23 +29,26 @@ def next_chi_square(state: np.ndarray, degrees: int, normal: np.ndarray) -> floa
         The stream, changed in place.
     degrees : int
         n; 0 gives 0.
+    width : float
+        ``chi_square_width(degrees)``.
     normal : float64 array, shape (1,)
         Overwritten.
     """
+    value = -1.0
     if degrees < 2:
         fill_standard_normal(state, normal)
-        return degrees * normal[0] ** 2
+        value = degrees * normal[0] ** 2
     shape = 0.5 * degrees - 1.0 / 3.0
-    width = 1.0 / sqrt(9.0 * shape)
-    while True:
+    while value < 0.0:
         fill_standard_normal(state, normal)
         x = normal[0]
         root = 1.0 + width * x
+        cube = root * root * root
         if root <= 0.0:
             continue
-        cube = root * root * root
         uniform = next_uniform(state)
-        if uniform < 1.0 - 0.0331 * x * x * x * x:
-            return 2.0 * shape * cube
-        if log(uniform) < 0.5 * x * x + shape * (1.0 - cube + log(cube)):
-            return 2.0 * shape * cube
+        if uniform < 1.0 - 0.0331 * x * x * x * x or log(uniform) < 0.5 * x * x + shape * (
+            1.0 - cube + log(cube)
+        ):
+            value = 2.0 * shape * cube
+    return value

@@ -3,7 +3,8 @@
 In units where tokens x have entries N(0, 1) and the weights u = w / sqrt(d) have norm 1, the
 fields are z*_l = x_l.b and z_l = x_l.u + P_l.u + injected, and one step with learning rate gamma
 is u <- u~ / |u~| with u~ = u - (gamma / d) sum_l g_l (x_l + P_l), averaged over the batch. The
-rows P_l and the teacher b are given by their coordinates in r orthonormal directions.
+rows P_l and the teacher b are given by their coordinates in r orthonormal directions. There is one
+row of weights for all tokens, or one for each.
 """
 
 from __future__ import annotations
@@ -14,12 +15,9 @@ from math import isfinite, sqrt
 import numpy as np
 from numba import njit
 
-from ssiode.kernels.interface import (
-    loss_forward,
-    student_backward,
-    student_forward,
-    target_outputs,
-)
+from ssiode.kernels.first_passage import note_recovery
+from ssiode.kernels.interface import loss_forward, student_backward, student_forward
+from ssiode.kernels.labels import write_labels
 from ssiode.kernels.normals import fill_standard_normal
 
 # Sums over d may be reordered for speed; checks for NaN must survive.
@@ -29,14 +27,14 @@ SUM_FLAGS = {"reassoc", "contract", "nsz", "arcp"}
 # (r, d), are orthonormal; coordinates, shape (L + 1, r), are in them those of P_1, ..., P_L and b.
 Model = namedtuple(
     "Model",
-    "teacher directions coordinates injected parameters workspace_size n_outputs noise_std",
+    "teacher directions coordinates n_rows injected parameters workspace_size n_outputs noise_std "
+    "is_joint",
 )
 
-# The random numbers of one replica: uint64 arrays of shape (4,), advanced in place.
-Streams = namedtuple("Streams", "tokens noise")
-
 # Buffers that are overwritten by each sample.
-Sample = namedtuple("Sample", "tokens z_star z labels noise outputs workspace cotangent gradient")
+Sample = namedtuple(
+    "Sample", "tokens z_star z overlaps labels noise outputs workspace cotangent gradient"
+)
 
 
 @njit(error_model="numpy")
@@ -47,6 +45,7 @@ def make_sample(model: Model) -> Sample:
         np.empty(length * model.teacher.shape[0]),
         np.empty(length),
         np.empty(length),
+        np.empty(length + model.n_rows),
         np.empty(model.n_outputs),
         np.empty(model.n_outputs),
         np.empty(model.n_outputs),
@@ -73,13 +72,27 @@ def add_multiple(factor: float, x: np.ndarray, out: np.ndarray) -> None:
 
 
 @njit(error_model="numpy")
+def divide(x: np.ndarray, norm: float) -> bool:
+    """Divide a vector by its norm; return False if that is 0 or not finite."""
+    if not isfinite(norm) or norm == 0.0:
+        return False
+    for i in range(x.shape[0]):
+        x[i] /= norm
+    return True
+
+
+@njit(error_model="numpy")
 def write_overlaps(weights: np.ndarray, model: Model, overlaps: np.ndarray) -> None:
-    """Write (e_1, ..., e_L, m) of the weights."""
+    """Write (e_1, ..., e_L, m) of one set of weights, with one m for each of its rows."""
     overlaps[:] = 0.0
+    rows = weights.shape[0]
+    length = overlaps.shape[0] - rows
     for k in range(model.directions.shape[0]):
-        component = dot_product(model.directions[k], weights)
-        for i in range(overlaps.shape[0]):
-            overlaps[i] += model.coordinates[i, k] * component
+        for row in range(rows):
+            component = dot_product(model.directions[k], weights[row])
+            for token in range(length) if rows == 1 else range(row, row + 1):
+                overlaps[token] += model.coordinates[token, k] * component
+            overlaps[length + row] += model.coordinates[length, k] * component
 
 
 @njit(error_model="numpy")
@@ -97,24 +110,26 @@ def evaluate_sample(
     noise_stream: np.ndarray,
     weights: np.ndarray,
     overlaps: np.ndarray,
-    given_label: np.ndarray,
+    given_labels: np.ndarray,
+    i: int,
     model: Model,
     sample: Sample,
 ) -> float:
     """Return the loss of the drawn tokens and leave its gradient in z behind."""
-    d = weights.shape[0]
+    rows, d = weights.shape
     for token in range(sample.z.shape[0]):
-        row = sample.tokens[token * d : (token + 1) * d]
-        sample.z[token] = dot_product(row, weights) + overlaps[token] + model.injected[token]
-    if given_label.shape[0] > 0:
-        for a in range(sample.labels.shape[0]):
-            sample.labels[a] = given_label[a]
-    else:
-        target_outputs(sample.z_star, sample.labels)
-    if model.noise_std > 0.0:
-        fill_standard_normal(noise_stream, sample.noise)
-        for a in range(sample.labels.shape[0]):
-            sample.labels[a] += model.noise_std * sample.noise[a]
+        own = weights[token if rows > 1 else 0]
+        field = dot_product(sample.tokens[token * d : (token + 1) * d], own)
+        sample.z[token] = field + overlaps[token] + model.injected[token]
+    write_labels(
+        noise_stream,
+        given_labels,
+        i,
+        sample.z_star,
+        model.noise_std,
+        sample.noise,
+        sample.labels,
+    )
     student_forward(sample.z, model.parameters, sample.workspace, sample.outputs)
     loss = loss_forward(sample.labels, sample.outputs, sample.cotangent)
     student_backward(
@@ -124,27 +139,49 @@ def evaluate_sample(
 
 
 @njit(error_model="numpy")
-def add_sample_gradient(factor: float, model: Model, sample: Sample, out: np.ndarray) -> None:
-    """Add factor * sum_l g_l (x_l + P_l) to out."""
-    d = out.shape[0]
+def add_sample_gradient(factor: float, model: Model, sample: Sample, update: np.ndarray) -> None:
+    """Add factor * g_l (x_l + P_l) for all tokens to their rows."""
+    rows, d = update.shape
     length = sample.z.shape[0]
     for token in range(length):
-        row = sample.tokens[token * d : (token + 1) * d]
-        add_multiple(factor * sample.gradient[token], row, out)
+        tokens = sample.tokens[token * d : (token + 1) * d]
+        add_multiple(factor * sample.gradient[token], tokens, update[token if rows > 1 else 0])
     for k in range(model.directions.shape[0]):
-        along = 0.0
-        for token in range(length):
-            along += sample.gradient[token] * model.coordinates[token, k]
-        if along != 0.0:
-            add_multiple(factor * along, model.directions[k], out)
+        for row in range(rows):
+            along = 0.0
+            for token in range(length) if rows == 1 else range(row, row + 1):
+                along += sample.gradient[token] * model.coordinates[token, k]
+            if along != 0.0:
+                add_multiple(factor * along, model.directions[k], update[row])
 
 
-@njit(error_model="numpy", nogil=True, cache=True)
+@njit(error_model="numpy")
+def finish_step(weights: np.ndarray, update: np.ndarray, is_joint: bool) -> bool:
+    """Add the update and normalise; return False if the weights are not finite."""
+    rows = weights.shape[0]
+    total = 0.0
+    for row in range(rows):
+        add_multiple(1.0, update[row], weights[row])
+        update[row] = 0.0
+        square = dot_product(weights[row], weights[row])
+        total += square
+        if not is_joint and not divide(weights[row], sqrt(square)):
+            return False
+    if is_joint:
+        norm = sqrt(total / rows)
+        for row in range(rows):
+            if not divide(weights[row], norm):
+                return False
+    return True
+
+
+@njit(error_model="numpy", _nrt=False)
 def advance_replica(
-    streams: Streams,
+    streams: np.ndarray,
     weights: np.ndarray,
     update: np.ndarray,
     model: Model,
+    sample: Sample,
     given_labels: np.ndarray,
     batch: int,
     step_size: float,
@@ -158,10 +195,11 @@ def advance_replica(
 
     Parameters
     ----------
-    streams : Streams
-    weights : array of shape (d,)
-        Student weights u of norm 1, updated in place.
-    update : array of shape (d,)
+    streams : uint64 array of shape (2, 4)
+        Of tokens and label noise; advanced in place.
+    weights : array of shape (rows, d)
+        Student weights u, updated in place.
+    update : array of shape (rows, d)
         Sum over the samples of an unfinished step, 0 between two steps; updated in place.
     given_labels : array of shape (n_samples, k) or (n_samples, 0)
         Labels to use; with no columns the target computes them.
@@ -172,54 +210,55 @@ def advance_replica(
     recovery_steps : int64 array of shape (2,)
         Steps after which |(e, m)| and |m| first reached the threshold; -1 until then.
     """
-    sample = make_sample(model)
-    overlaps = np.empty(model.coordinates.shape[0])
+    overlaps, length = sample.overlaps, sample.z.shape[0]
     write_overlaps(weights, model, overlaps)
     for i in range(given_labels.shape[0]):
-        draw_fields(streams.tokens, model, sample)
-        evaluate_sample(streams.noise, weights, overlaps, given_labels[i], model, sample)
+        draw_fields(streams[0], model, sample)
+        evaluate_sample(streams[1], weights, overlaps, given_labels, i, model, sample)
         add_sample_gradient(-step_size / batch, model, sample, update)
         steps, samples_of_next = divmod(samples_done + i + 1, batch)
         if samples_of_next > 0:
             continue
-        add_multiple(1.0, update, weights)
-        update[:] = 0.0
-        norm = sqrt(dot_product(weights, weights))
-        if not isfinite(norm) or norm == 0.0:
+        if not finish_step(weights, update, model.is_joint):
             return False
-        for j in range(weights.shape[0]):
-            weights[j] /= norm
         write_overlaps(weights, model, overlaps)
-        if recovery_steps[0] < 0 and dot_product(overlaps, overlaps) >= threshold * threshold:
-            recovery_steps[0] = steps
-        if recovery_steps[1] < 0 and abs(overlaps[-1]) >= threshold:
-            recovery_steps[1] = steps
+        note_recovery(overlaps, length, threshold, steps, recovery_steps)
     return True
 
 
-@njit(error_model="numpy", nogil=True, cache=True)
-def add_fresh_losses(
-    streams: Streams,
+@njit(error_model="numpy", _nrt=False)
+def fresh_losses(
+    streams: np.ndarray,
     weights: np.ndarray,
     model: Model,
+    sample: Sample,
     given_labels: np.ndarray,
     total: float,
 ) -> float:
-    """Total plus the losses, without their scale, of as many samples as there are given labels."""
-    sample = make_sample(model)
-    overlaps = np.empty(model.coordinates.shape[0])
+    """Total plus the losses, without their scale, of as many samples as there are labels."""
+    overlaps = sample.overlaps
     write_overlaps(weights, model, overlaps)
     for i in range(given_labels.shape[0]):
-        draw_fields(streams.tokens, model, sample)
-        total += evaluate_sample(streams.noise, weights, overlaps, given_labels[i], model, sample)
+        draw_fields(streams[0], model, sample)
+        total += evaluate_sample(streams[1], weights, overlaps, given_labels, i, model, sample)
     return total
 
 
-@njit(error_model="numpy", nogil=True, cache=True)
-def teacher_fields(token_stream: np.ndarray, model: Model, fields: np.ndarray) -> None:
+@njit(error_model="numpy", _nrt=False)
+def teacher_fields(
+    token_stream: np.ndarray, model: Model, sample: Sample, fields: np.ndarray
+) -> None:
     """Write the teacher fields of the next samples of the stream, shape (n_samples, L)."""
-    sample = make_sample(model)
     for i in range(fields.shape[0]):
         draw_fields(token_stream, model, sample)
         for token in range(fields.shape[1]):
             fields[i, token] = sample.z_star[token]
+
+
+@njit(error_model="numpy", _nrt=False)
+def write_state(weights: np.ndarray, model: Model, state: np.ndarray) -> None:
+    """Write (e_1, ..., e_L), and m and squared norm of each row, of one replica."""
+    rows = weights.shape[0]
+    write_overlaps(weights, model, state[: state.shape[0] - rows])
+    for row in range(rows):
+        state[state.shape[0] - rows + row] = dot_product(weights[row], weights[row])

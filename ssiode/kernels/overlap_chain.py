@@ -1,76 +1,83 @@
-"""The Markov chain that the overlaps of spherical SGD follow, one replica.
+"""The Markov chain that the overlaps of spherical SGD follow.
 
-Of the weights u = w / sqrt(d) only the r coordinates in the span of encoding and teacher and the
-length rho of the rest are kept; of a token only its r coordinates A there and its component c along
-that rest. The fields are z*_l = A_l.b and z_l = A_l.u + rho c_l + p_l.u + injected, and a step is
+Of each weight vector w / sqrt(d) only its r coordinates u in the span of encoding and teacher and
+the length rho of the rest are kept; of a token only its r coordinates A there and its component c
+along that rest. The fields are z*_l = A_l.b and z_l = A_l.u + rho c_l + p_l.u + injected, and a
+step is
 
     u~ = u - (gamma / d) sum_l g_l (A_l + p_l),   rho~ = rho - (gamma / d) sum_l g_l c_l,
     |w~|^2 / d = |u~|^2 + rho~^2 + (gamma / d)^2 sum_l g_l^2 K,
 
 averaged over the batch, with one chi-square number K of d - r - 1 degrees of freedom: in the
-directions left out the update is a Gaussian vector, of which only the length matters.
+directions left out the update is a Gaussian vector, of which only the length matters. The sums run
+over the tokens that the weight vector sees: all, or one where every token has its own.
 """
 
 from __future__ import annotations
 
 from collections import namedtuple
-from math import isfinite, sqrt
+from math import inf, sqrt
 
 import numpy as np
 from numba import njit
 
-from ssiode.kernels.chi_square import next_chi_square
-from ssiode.kernels.interface import (
-    loss_forward,
-    student_backward,
-    student_forward,
-    target_outputs,
-)
+from ssiode.kernels.chi_square import chi_square_width, next_chi_square
+from ssiode.kernels.first_passage import note_recovery
+from ssiode.kernels.interface import loss_forward, student_backward, student_forward
+from ssiode.kernels.labels import write_labels
 from ssiode.kernels.normals import fill_standard_normal
 
-# What stays the same for all replicas: coordinates, shape (L + 1, r), of P_1, ..., P_L and b, and
-# the number of directions that are left out.
+# What stays the same for all replicas: the coordinates of P_1, ..., P_L, shape (L, r), and of b,
+# shape (r,), and the number of weight vectors; left_out = d - r - 1.
 Model = namedtuple(
-    "Model", "coordinates left_out injected parameters workspace_size n_outputs noise_std"
+    "Model",
+    "positions teacher n_rows left_out injected parameters workspace_size n_outputs noise_std "
+    "is_joint",
 )
-
-# The random numbers of one replica: uint64 arrays of shape (4,), advanced in place.
-Streams = namedtuple("Streams", "tokens noise left_out")
 
 # Buffers that are overwritten by each sample.
 Sample = namedtuple(
-    "Sample", "normals z_star z e labels noise outputs workspace cotangent gradient"
+    "Sample", "normals z_star z overlaps labels noise outputs workspace cotangent gradient scratch"
 )
 
 
 @njit(error_model="numpy")
 def make_sample(model: Model) -> Sample:
     """Allocate the buffers of one sample."""
-    length, rank = model.injected.shape[0], model.coordinates.shape[1]
+    length, rank = model.positions.shape
     return Sample(
         np.empty(length * (rank + 1)),
-        np.empty(length + 1),
         np.empty(length),
         np.empty(length),
+        np.empty(length + model.n_rows),
         np.empty(model.n_outputs),
         np.empty(model.n_outputs),
         np.empty(model.n_outputs),
         np.empty(model.workspace_size),
         np.empty(model.n_outputs),
         np.empty(length),
+        np.empty(1),
     )
 
 
-# References to arrays of a tuple are counted at each use, which costs more than the arithmetic: the
-# loops below take the arrays one by one, and are inlined.
 @njit(error_model="numpy", inline="always")
-def write_overlaps(weights: np.ndarray, coordinates: np.ndarray, overlaps: np.ndarray) -> None:
-    """Write (e_1, ..., e_L, m)."""
-    for i in range(overlaps.shape[0]):
+def write_overlaps(
+    weights: np.ndarray, positions: np.ndarray, teacher: np.ndarray, overlaps: np.ndarray
+) -> None:
+    """Write (e_1, ..., e_L) and m, one for each row of the weights."""
+    length, rank = positions.shape
+    rows = weights.shape[0]
+    for token in range(length):
+        row = token if rows > 1 else 0
         total = 0.0
-        for k in range(coordinates.shape[1]):
-            total += coordinates[i, k] * weights[k]
-        overlaps[i] = total
+        for k in range(rank):
+            total += positions[token, k] * weights[row, k]
+        overlaps[token] = total
+    for row in range(rows):
+        total = 0.0
+        for k in range(rank):
+            total += teacher[k] * weights[row, k]
+        overlaps[length + row] = total
 
 
 @njit(error_model="numpy", inline="always")
@@ -78,44 +85,23 @@ def write_fields(
     normals: np.ndarray,
     weights: np.ndarray,
     overlaps: np.ndarray,
-    coordinates: np.ndarray,
+    teacher: np.ndarray,
     injected: np.ndarray,
     z_star: np.ndarray,
     z: np.ndarray,
 ) -> None:
     """Write the fields of teacher and student of tokens with the entries (A_l, c_l)."""
-    length, rank = injected.shape[0], coordinates.shape[1]
-    for token in range(length):
+    rows, rank = weights.shape[0], teacher.shape[0]
+    for token in range(injected.shape[0]):
+        row = token if rows > 1 else 0
         first = token * (rank + 1)
         teacher_field = 0.0
-        student_field = weights[rank] * normals[first + rank]
+        student_field = weights[row, rank] * normals[first + rank]
         for k in range(rank):
-            teacher_field += normals[first + k] * coordinates[length, k]
-            student_field += normals[first + k] * weights[k]
+            teacher_field += normals[first + k] * teacher[k]
+            student_field += normals[first + k] * weights[row, k]
         z_star[token] = teacher_field
         z[token] = student_field + overlaps[token] + injected[token]
-
-
-@njit(error_model="numpy", inline="always")
-def write_labels(
-    stream: np.ndarray,
-    given_labels: np.ndarray,
-    row: int,
-    z_star: np.ndarray,
-    noise_std: float,
-    noise: np.ndarray,
-    labels: np.ndarray,
-) -> None:
-    """Write the labels of one sample, given or of the target, with their noise."""
-    if given_labels.shape[1] > 0:
-        for a in range(labels.shape[0]):
-            labels[a] = given_labels[row, a]
-    else:
-        target_outputs(z_star, labels)
-    if noise_std > 0.0:
-        fill_standard_normal(stream, noise)
-        for a in range(labels.shape[0]):
-            labels[a] += noise_std * noise[a]
 
 
 @njit(error_model="numpy", inline="always")
@@ -123,60 +109,70 @@ def add_sample_gradient(
     factor: float,
     gradient: np.ndarray,
     normals: np.ndarray,
-    coordinates: np.ndarray,
+    positions: np.ndarray,
     update: np.ndarray,
 ) -> None:
-    """Add factor * g_l (A_l + p_l, c_l) for all tokens, and last (factor g_l)^2."""
-    rank = coordinates.shape[1]
-    for token in range(gradient.shape[0]):
+    """Add factor * g_l (A_l + p_l, c_l) for all tokens to their rows, and last (factor g_l)^2."""
+    length, rank = positions.shape
+    rows = update.shape[0]
+    for token in range(length):
+        row = token if rows > 1 else 0
         first = token * (rank + 1)
         change = factor * gradient[token]
         for k in range(rank):
-            update[k] += change * (normals[first + k] + coordinates[token, k])
-        update[rank] += change * normals[first + rank]
-        update[rank + 1] += change * change
+            update[row, k] += change * (normals[first + k] + positions[token, k])
+        update[row, rank] += change * normals[first + rank]
+        update[row, rank + 1] += change * change
 
 
 @njit(error_model="numpy", inline="always")
-def finish_step(weights: np.ndarray, update: np.ndarray, chi_square: float) -> bool:
+def finish_step(
+    weights: np.ndarray,
+    update: np.ndarray,
+    stream: np.ndarray,
+    left_out: int,
+    width: float,
+    scratch: np.ndarray,
+    is_joint: bool,
+) -> bool:
     """Add the update and normalise; return False if the weights are not finite."""
-    rank = weights.shape[0] - 1
-    left_out = update[rank + 1] * chi_square
-    square = left_out
-    for k in range(rank + 1):
-        weights[k] += update[k]
-        square += weights[k] * weights[k]
-    update[:] = 0.0
-    norm = sqrt(square)
-    if not isfinite(norm) or norm == 0.0:
-        return False
-    weights[rank] = sqrt(weights[rank] * weights[rank] + left_out)
-    for k in range(rank + 1):
-        weights[k] /= norm
+    rows, entries = weights.shape
+    total = 0.0
+    for row in range(rows):
+        beyond = update[row, entries] * next_chi_square(stream, left_out, width, scratch)
+        square = beyond
+        for k in range(entries):
+            weights[row, k] += update[row, k]
+            square += weights[row, k] * weights[row, k]
+            update[row, k] = 0.0
+        update[row, entries] = 0.0
+        rest = weights[row, entries - 1]
+        weights[row, entries - 1] = sqrt(rest * rest + beyond)
+        total += square
+        if is_joint:
+            continue
+        inverse = 1.0 / sqrt(square)
+        if not 0.0 < inverse < inf:
+            return False
+        for k in range(entries):
+            weights[row, k] *= inverse
+    if is_joint:
+        inverse = 1.0 / sqrt(total / rows)
+        if not 0.0 < inverse < inf:
+            return False
+        for row in range(rows):
+            for k in range(entries):
+                weights[row, k] *= inverse
     return True
 
 
-@njit(error_model="numpy", inline="always")
-def note_recovery(
-    overlaps: np.ndarray, threshold: float, steps: int, recovery_steps: np.ndarray
-) -> None:
-    """Note the first passages of |(e, m)| and |m|."""
-    if recovery_steps[0] < 0:
-        square = 0.0
-        for i in range(overlaps.shape[0]):
-            square += overlaps[i] * overlaps[i]
-        if square >= threshold * threshold:
-            recovery_steps[0] = steps
-    if recovery_steps[1] < 0 and abs(overlaps[-1]) >= threshold:
-        recovery_steps[1] = steps
-
-
-@njit(error_model="numpy", nogil=True, cache=True)
+@njit(error_model="numpy", _nrt=False)
 def advance_replica(
-    streams: Streams,
+    streams: np.ndarray,
     weights: np.ndarray,
     update: np.ndarray,
     model: Model,
+    sample: Sample,
     given_labels: np.ndarray,
     batch: int,
     step_size: float,
@@ -190,10 +186,11 @@ def advance_replica(
 
     Parameters
     ----------
-    streams : Streams
-    weights : array of shape (r + 1,)
-        (u, rho) of norm 1, updated in place.
-    update : array of shape (r + 2,)
+    streams : uint64 array of shape (3, 4)
+        Of tokens, label noise and what is left out; advanced in place.
+    weights : array of shape (rows, r + 1)
+        (u, rho) of each row, updated in place.
+    update : array of shape (rows, r + 2)
         Sums over the samples of an unfinished step, 0 between two steps, updated in place: of the
         update of (u, rho), and last of (gamma / d)^2 g_l^2.
     given_labels : array of shape (n_samples, k) or (n_samples, 0)
@@ -205,63 +202,89 @@ def advance_replica(
     recovery_steps : int64 array of shape (2,)
         Steps after which |(e, m)| and |m| first reached the threshold; -1 until then.
     """
-    normals, overlaps, z_star, z, labels, noise, outputs, workspace, cotangent, gradient = (
-        make_sample(model)
-    )
-    coordinates, left_out, injected, parameters, _, _, noise_std = model
-    tokens_stream, noise_stream, left_out_stream = streams
-    scratch = np.empty(1)
-    write_overlaps(weights, coordinates, overlaps)
-    factor = -step_size / batch
+    (
+        normals,
+        z_star,
+        z,
+        overlaps,
+        labels,
+        noise,
+        outputs,
+        workspace,
+        cotangent,
+        gradient,
+        scratch,
+    ) = sample
+    positions, teacher, _, left_out, injected, parameters, _, _, noise_std, is_joint = model
+    tokens_stream, noise_stream, left_out_stream = streams[0], streams[1], streams[2]
+    length = injected.shape[0]
+    write_overlaps(weights, positions, teacher, overlaps)
+    factor, width = -step_size / batch, chi_square_width(left_out)
     steps, in_batch = divmod(samples_done, batch)
     for i in range(given_labels.shape[0]):
         fill_standard_normal(tokens_stream, normals)
-        write_fields(normals, weights, overlaps, coordinates, injected, z_star, z)
+        write_fields(normals, weights, overlaps, teacher, injected, z_star, z)
         write_labels(noise_stream, given_labels, i, z_star, noise_std, noise, labels)
         student_forward(z, parameters, workspace, outputs)
         loss_forward(labels, outputs, cotangent)
         student_backward(z, parameters, workspace, cotangent, gradient)
-        add_sample_gradient(factor, gradient, normals, coordinates, update)
+        add_sample_gradient(factor, gradient, normals, positions, update)
         in_batch += 1
         if in_batch < batch:
             continue
         in_batch = 0
         steps += 1
-        chi_square = next_chi_square(left_out_stream, left_out, scratch)
-        if not finish_step(weights, update, chi_square):
+        if not finish_step(weights, update, left_out_stream, left_out, width, scratch, is_joint):
             return False
-        write_overlaps(weights, coordinates, overlaps)
-        note_recovery(overlaps, threshold, steps, recovery_steps)
+        write_overlaps(weights, positions, teacher, overlaps)
+        note_recovery(overlaps, length, threshold, steps, recovery_steps)
     return True
 
 
-@njit(error_model="numpy", nogil=True, cache=True)
-def add_fresh_losses(
-    streams: Streams, weights: np.ndarray, model: Model, given_labels: np.ndarray, total: float
+@njit(error_model="numpy", _nrt=False)
+def fresh_losses(
+    streams: np.ndarray,
+    weights: np.ndarray,
+    model: Model,
+    sample: Sample,
+    given_labels: np.ndarray,
+    total: float,
 ) -> float:
-    """Total plus the losses, without their scale, of as many samples as there are given labels."""
-    normals, overlaps, z_star, z, labels, noise, outputs, workspace, cotangent, _ = make_sample(
-        model
-    )
-    coordinates, injected = model.coordinates, model.injected
-    write_overlaps(weights, coordinates, overlaps)
+    """Total plus the losses, without their scale, of as many samples as there are labels."""
+    normals, z_star, z, overlaps, labels, noise, outputs, workspace, cotangent, _, _ = sample
+    teacher, injected = model.teacher, model.injected
+    write_overlaps(weights, model.positions, teacher, overlaps)
     for i in range(given_labels.shape[0]):
-        fill_standard_normal(streams.tokens, normals)
-        write_fields(normals, weights, overlaps, coordinates, injected, z_star, z)
-        write_labels(streams.noise, given_labels, i, z_star, model.noise_std, noise, labels)
+        fill_standard_normal(streams[0], normals)
+        write_fields(normals, weights, overlaps, teacher, injected, z_star, z)
+        write_labels(streams[1], given_labels, i, z_star, model.noise_std, noise, labels)
         student_forward(z, model.parameters, workspace, outputs)
         total += loss_forward(labels, outputs, cotangent)
     return total
 
 
-@njit(error_model="numpy", nogil=True, cache=True)
-def teacher_fields(token_stream: np.ndarray, model: Model, fields: np.ndarray) -> None:
+@njit(error_model="numpy", _nrt=False)
+def teacher_fields(
+    token_stream: np.ndarray, model: Model, sample: Sample, fields: np.ndarray
+) -> None:
     """Write the teacher fields of the next samples of the stream, shape (n_samples, L)."""
-    normals, overlaps, z_star, z, _, _, _, _, _, _ = make_sample(model)
-    weights = np.zeros(model.coordinates.shape[1] + 1)
-    overlaps[:] = 0.0
+    length, rank = model.positions.shape
     for i in range(fields.shape[0]):
-        fill_standard_normal(token_stream, normals)
-        write_fields(normals, weights, overlaps, model.coordinates, model.injected, z_star, z)
-        for token in range(fields.shape[1]):
-            fields[i, token] = z_star[token]
+        fill_standard_normal(token_stream, sample.normals)
+        for token in range(length):
+            field = 0.0
+            for k in range(rank):
+                field += sample.normals[token * (rank + 1) + k] * model.teacher[k]
+            fields[i, token] = field
+
+
+@njit(error_model="numpy", _nrt=False)
+def write_state(weights: np.ndarray, model: Model, state: np.ndarray) -> None:
+    """Write (e_1, ..., e_L), and m and squared norm of each row, of one replica."""
+    overlaps = state[: state.shape[0] - model.n_rows]
+    write_overlaps(weights, model.positions, model.teacher, overlaps)
+    for row in range(model.n_rows):
+        square = 0.0
+        for k in range(weights.shape[1]):
+            square += weights[row, k] * weights[row, k]
+        state[overlaps.shape[0] + row] = square

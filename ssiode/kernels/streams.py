@@ -10,7 +10,7 @@ from ssiode.errors import whole_number
 _NOT_ALL_ZERO = np.uint64(0x9E3779B97F4A7C15)
 
 
-def stream_states(seed: int, replicas: int, purpose: int = 0) -> np.ndarray:
+def stream_states(seed: int, replicas: int, purpose: int = 0, first: int = 0) -> np.ndarray:
     """Return the first states of the streams of all replicas.
 
     The state of replica i is four words of ``SeedSequence(seed, spawn_key=(purpose, i))``, so it
@@ -25,6 +25,8 @@ def stream_states(seed: int, replicas: int, purpose: int = 0) -> np.ndarray:
     purpose : int
         Which use of random numbers within the run, at least 0. Streams of different purposes are
         independent.
+    first : int
+        The number of the first replica, at least 0.
 
     Returns
     -------
@@ -42,9 +44,10 @@ def stream_states(seed: int, replicas: int, purpose: int = 0) -> np.ndarray:
     seed = whole_number("seed", seed, minimum=0)
     replicas = whole_number("replicas", replicas, minimum=1)
     purpose = whole_number("purpose", purpose, minimum=0)
+    first = whole_number("first_replica", first, minimum=0)
     states = np.empty((replicas, 4), dtype=np.uint64)
     for replica in range(replicas):
-        sequence = np.random.SeedSequence(seed, spawn_key=(purpose, replica))
+        sequence = np.random.SeedSequence(seed, spawn_key=(purpose, first + replica))
         states[replica] = sequence.generate_state(4, np.uint64)
     states[~states.any(axis=1), 0] = _NOT_ALL_ZERO
     return states

@@ -107,9 +107,13 @@ class Averager:
 
     def __init__(self, problem: Problem) -> None:
         student, length = problem.student, problem.length
-        pieces = [*student.kernel_pieces(), problem.loss.kernel_piece(), piece("expectation")]
+        pieces = [
+            *student.kernel_pieces(problem.length),
+            problem.loss.kernel_piece(),
+            piece("expectation"),
+        ]
         self._accumulate = link(pieces).accumulate_averages
-        self._parameters = student.parameters(length)
+        self._parameters = student.kernel_parameters(length)
         self._workspace_size = student.workspace_size(length)
         self._problem = problem
         self._step = _STEP if problem.is_smooth else _KINKED_STEP

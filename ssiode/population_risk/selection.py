@@ -43,6 +43,11 @@ def make_engine(
     InputError
         On an unknown engine or option, or one that cannot serve the problem.
     """
+    if problem.geometry.n_rows > 1:
+        raise InputError(
+            "the population risk of an untied network of several tokens is not available; "
+            "run_chain and run_sgd can move it"
+        )
     if name is not None:
         return _named(problem, name, v, tolerance, options)
     objections = []

@@ -2,7 +2,15 @@
 
 import numpy as np
 
-from ssiode import Attention, Encoding, Problem, Target, TiedNetwork
+from ssiode import (
+    Attention,
+    Encoding,
+    ExpressionStudent,
+    Problem,
+    Target,
+    TiedNetwork,
+    UntiedNetwork,
+)
 from ssiode.loss import FrobeniusLoss, SquaredLoss
 
 
@@ -52,3 +60,8 @@ WHOLE_MATRIX = Problem(
     FrobeniusLoss(scale=2.0),
     label_noise=0.2,
 )
+EXPRESSION = CORRELATED.replace(
+    student=ExpressionStudent("tanh(z1*z2) + z1/2"), encoding=Encoding("opposite")
+)
+ROW = CORRELATED.replace(student=UntiedNetwork("relu"), label_noise=0.5)
+JOINT = ROW.replace(student=UntiedNetwork("relu", constraint="joint"))

@@ -14,7 +14,7 @@ import pytest
 from scipy.stats import kstest, norm
 
 from ssiode import Attention, Encoding, InputError, Problem, Target, run_sgd
-from ssiode.dynamics import replicas
+from ssiode.dynamics import pacing, recording, replicas
 from tests.dynamics.problems import ATTENTION, CORRELATED, two_squares
 
 FALSE_ALARM = 1e-5
@@ -46,7 +46,7 @@ def test_it_does_not_depend_on_the_threads(run, monkeypatch, threads):
 
 @pytest.mark.parametrize("seconds", [1e-9, 3e-4, 100.0])
 def test_it_does_not_depend_on_the_chunks(run, monkeypatch, seconds):
-    monkeypatch.setattr(replicas, "_SECONDS_PER_CHUNK", seconds)
+    monkeypatch.setattr(pacing, "SECONDS_PER_CHUNK", seconds)
     assert equal(run, run_sgd(ATTENTION, **SETTINGS, records=6, threshold=0.25))
 
 
@@ -57,8 +57,8 @@ def test_chunks_may_end_inside_of_a_batch(monkeypatch, seconds):
         problem = CORRELATED.replace(target=target, batch=7, gamma=1.0, d=20, steps=9, replicas=3)
         whole = run_sgd(problem, records=3, fresh_samples=50)
         with monkeypatch.context() as patch:
-            patch.setattr(replicas, "_SECONDS_PER_CHUNK", seconds)
-            patch.setattr(replicas, "_FLOATS_PER_CHUNK", 15)
+            patch.setattr(pacing, "SECONDS_PER_CHUNK", seconds)
+            patch.setattr(recording, "_FLOATS_PER_CHUNK", 45)
             assert equal(whole, run_sgd(problem, records=3, fresh_samples=50))
 
 
@@ -165,10 +165,11 @@ def test_overlaps_are_those_of_the_weights(monkeypatch):
             kept[self.steps_done] = (self.weights.copy(), self.model)
             return super().overlaps()
 
-    monkeypatch.setattr("ssiode.dynamics.sgd.Replicas", Spy)
+    monkeypatch.setattr("ssiode.dynamics.run.Replicas", Spy)
     run = run_sgd(CORRELATED, e=(0.1, 0.3), m=0.3, gamma=0.5, d=30, steps=60, replicas=3, records=4)
     for record, step in enumerate(run.steps):
         weights, model = kept[int(step)]
+        weights = weights[:, 0]
         rows = model.coordinates @ model.directions
         np.testing.assert_allclose(rows @ rows.T, CORRELATED.geometry.metric, atol=1e-13)
         np.testing.assert_allclose(rows[-1], model.teacher, atol=1e-15)
@@ -284,30 +285,6 @@ def test_divergence_is_no_exception_and_no_warning(target, gamma):
     assert np.all(np.isnan(run.m[:, -1]))
     assert np.all(np.isnan(run.loss[:, -1]))
     run.as_dict()
-
-
-@pytest.mark.parametrize("before", [0, 3])
-def test_ctrl_c_keeps_the_records(monkeypatch, before):
-    original, calls = replicas.Replicas._fresh_losses, []
-
-    def interrupted(self):
-        calls.append(1)
-        if len(calls) > before:
-            raise KeyboardInterrupt
-        return original(self)
-
-    monkeypatch.setattr(replicas.Replicas, "_fresh_losses", interrupted)
-    run = run_sgd(ATTENTION, m=0.2, d=20, steps=100, replicas=3, records=10)
-    assert run.status == "interrupted"
-    assert "of 100 steps" in run.message
-    # Of the record that was interrupted the overlaps are kept, and the loss is missing.
-    kept = before + (before > 0)
-    assert run.steps.tolist() == list(range(0, 10 * kept, 10))
-    assert run.e.shape == (3, kept, 2)
-    assert run.m.shape == run.loss.shape == (3, kept)
-    assert np.isfinite(run.m).all()
-    assert np.isnan(run.loss[:, before:]).all()
-    assert run.as_dict()["status"] == "interrupted"
 
 
 LONG_RUN = """

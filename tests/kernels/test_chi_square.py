@@ -7,15 +7,15 @@ import pytest
 from numba import njit
 from scipy.stats import chi2, kstest
 
-from ssiode.kernels.chi_square import next_chi_square
+from ssiode.kernels.chi_square import chi_square_width, next_chi_square
 from ssiode.kernels.streams import stream_states
 
 
 @njit
 def draw(state, degrees, out):
-    scratch = np.empty(1)
+    scratch, width = np.empty(1), chi_square_width(degrees)
     for i in range(out.size):
-        out[i] = next_chi_square(state, degrees, scratch)
+        out[i] = next_chi_square(state, degrees, width, scratch)
 
 
 @pytest.mark.parametrize("degrees", [1, 2, 3, 4, 17, 1000, 10**8])

@@ -38,9 +38,9 @@ class StudentFunctions:
 
     def __init__(self, problem: Problem) -> None:
         student = problem.student
-        pieces = [*student.kernel_pieces(), piece("series_functions")]
+        pieces = [*student.kernel_pieces(problem.length), piece("series_functions")]
         self._tabulate = link(pieces).tabulate_series_functions
-        self._parameters = student.parameters(problem.length)
+        self._parameters = student.kernel_parameters(problem.length)
         self._workspace_size = student.workspace_size(problem.length)
         self._label_noise = problem.label_noise
         self.n_quantities = problem.length + 2

@@ -159,7 +159,9 @@ class TableBuilder:
         if self._exact_teacher is None:
             check_numeric(problem.target, self._axes)
         self._centre = self._axes @ problem.geometry.injected
-        self._is_even = problem.student.is_even and not problem.geometry.injected.any()
+        self._is_even = (
+            problem.student.is_even(problem.length) and not problem.geometry.injected.any()
+        )
         self._reach: float | None = None
 
     @one_blas_thread()
@@ -296,7 +298,7 @@ class TableBuilder:
         rows = max(1, _BLOCK // len(rest))
         n_alone = self._functions.n_quantities
 
-        mirrored = self._problem.student.is_even and not grid[0].breaks
+        mirrored = self._problem.student.is_even(self._problem.length) and not grid[0].breaks
         computed = nodes[0][: len(nodes[0]) // 2] if mirrored else nodes[0]
 
         def part(first: int) -> np.ndarray:

@@ -1,0 +1,70 @@
+"""The solution of an ODE."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ssiode.results.provenance import provenance
+
+if TYPE_CHECKING:
+    from ssiode.problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """Solution of the ODE on v = (e, m).
+
+    Attributes
+    ----------
+    problem : Problem
+    gamma : float
+        Learning rate of the solve; 0 is gradient flow.
+    t : array of shape (n,)
+        ODE times, t = gamma * steps / d.
+    e, m, risk : arrays of shape (n, L), (n,), (n,)
+    e_error, m_error, risk_error : arrays of the same shapes, or None
+        Estimates from a second solve with independent numerical errors.
+    status : str
+        `finished`, `failed` or `interrupted`; in the last two the arrays hold what was reached.
+    message : str
+        The status in words.
+    threshold : float
+        eta of weak recovery.
+    recovery_time : float or None
+        First time at which the Euclidean norm |v| reaches eta, None if it does not.
+    engine, reason : str
+        Engine of the right-hand side, and why that one.
+    n_evaluations : int
+        Number of evaluations of the right-hand side.
+    """
+
+    problem: Problem
+    gamma: float
+    t: np.ndarray
+    e: np.ndarray
+    m: np.ndarray
+    risk: np.ndarray
+    e_error: np.ndarray | None
+    m_error: np.ndarray | None
+    risk_error: np.ndarray | None
+    status: str
+    message: str
+    threshold: float
+    recovery_time: float | None
+    engine: str
+    reason: str
+    n_evaluations: int
+
+    @property
+    def v(self) -> np.ndarray:
+        """States (e, m), shape (n, L + 1)."""
+        return np.column_stack([self.e, self.m])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        names = ("gamma", "t", "e", "m", "risk", "e_error", "m_error", "risk_error", "status")
+        names += ("message", "threshold", "recovery_time", "engine", "reason", "n_evaluations")
+        return {name: getattr(self, name) for name in names} | provenance(self.problem)

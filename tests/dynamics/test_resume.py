@@ -1,0 +1,207 @@
+"""Runs that are cut short keep what they had, and go on to the numbers of a run that was not."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from ssiode import (
+    Attention,
+    Encoding,
+    Ensemble,
+    InputError,
+    Problem,
+    Target,
+    UntiedNetwork,
+    resume_run,
+    run_chain,
+    run_sgd,
+)
+from ssiode.dynamics import recording, replicas
+from ssiode.interrupts import held_interrupts
+from tests.checks import refuses
+
+OPPOSITE = Problem(
+    Target("He2(z1) + z2"), Attention("trace"), Encoding("opposite"), label_noise=0.1
+)
+JOINT = Problem(Target("He2(z1) + z2"), UntiedNetwork("tanh", constraint="joint"))
+SETTINGS = {"m": 0.2, "gamma": 0.5, "d": 20, "batch": 3, "steps": 100, "replicas": 5, "records": 10}
+RECORDED = ("steps", "e", "m", "loss", "recovery_steps", "semantic_recovery_steps", "squared_norms")
+RUNS = {"chain": run_chain, "sgd": run_sgd}
+PROBLEMS = {"attention": OPPOSITE, "joint": JOINT}
+
+
+def equal(first, second):
+    parts = [(getattr(first, name), getattr(second, name)) for name in RECORDED]
+    return all(np.array_equal(a, b, equal_nan=True) for a, b in parts if a is not None)
+
+
+def interrupt(monkeypatch, name, call):
+    """Send Ctrl-C from within a call of a method of the replicas."""
+    original, calls = getattr(replicas.Replicas, name), []
+
+    def interrupted(self, *arguments):
+        calls.append(1)
+        if len(calls) == call:
+            signal.raise_signal(signal.SIGINT)
+        return original(self, *arguments)
+
+    monkeypatch.setattr(replicas.Replicas, name, interrupted)
+
+
+@pytest.mark.parametrize("method", RUNS)
+@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize(
+    ("name", "call"), [("advance", 1), ("advance", 7), ("add_fresh_losses", 1), ("overlaps", 4)]
+)
+def test_an_interrupted_run_is_resumed(monkeypatch, tmp_path, method, problem, name, call):
+    run, problem = RUNS[method], PROBLEMS[problem]
+    whole = run(problem, **SETTINGS)
+    with monkeypatch.context() as patch:
+        interrupt(patch, name, call)
+        stopped = run(problem, **SETTINGS)
+    assert stopped.status == "interrupted"
+    assert "of 100 steps" in stopped.message
+    complete = int(np.isfinite(stopped.loss[0]).sum())
+    assert len(stopped.steps) in (complete, complete + 1)
+    assert np.array_equal(stopped.m[:, :complete], whole.m[:, :complete])
+    assert np.array_equal(stopped.loss[:, :complete], whole.loss[:, :complete])
+    assert np.isfinite(stopped.m).all()
+    assert stopped.as_dict()["status"] == "interrupted"
+    path = tmp_path / "run.npz"
+    stopped.save(path)
+    for one in (stopped, Ensemble.load(path)):
+        assert equal(one, stopped)
+        again = resume_run(one)
+        assert again.status == "finished"
+        assert equal(again, whole)
+
+
+def test_a_run_can_be_cut_short_many_times(monkeypatch):
+    whole = run_chain(OPPOSITE, **SETTINGS)
+    with monkeypatch.context() as patch:
+        interrupt(patch, "advance", 2)
+        stopped = run_chain(OPPOSITE, **SETTINGS)
+    for call in (1, 3, 5):
+        with monkeypatch.context() as patch:
+            interrupt(patch, "advance", call)
+            stopped = resume_run(stopped)
+    assert stopped.status == "interrupted"
+    assert equal(resume_run(stopped), whole)
+
+
+def test_a_file_is_kept_while_a_run_goes_on(monkeypatch, tmp_path):
+    path = tmp_path / "run.npz"
+    monkeypatch.setattr(recording, "_SECONDS_BETWEEN_SAVES", 0.0)
+    monkeypatch.setattr(recording, "_LARGEST_SHARE_OF_SAVING", np.inf)
+    original, found = replicas.Replicas.advance, []
+
+    def advance(self, n_samples):
+        found.append(Ensemble.load(path))
+        return original(self, n_samples)
+
+    monkeypatch.setattr(replicas.Replicas, "advance", advance)
+    whole = run_chain(OPPOSITE, **SETTINGS, save=path)
+    monkeypatch.undo()
+    assert equal(Ensemble.load(path), whole)
+    assert [run.status for run in found] == ["unfinished"] * len(found)
+    assert len({run.checkpoint.samples_done for run in found}) > 5
+    for run in found[::5]:
+        assert equal(resume_run(run), whole)
+
+
+def test_parts_of_a_run_give_its_replicas():
+    whole = run_chain(OPPOSITE, **SETTINGS)
+    for first, count in ((0, 2), (2, 3)):
+        part = run_chain(OPPOSITE, **SETTINGS | {"replicas": count}, first_replica=first)
+        assert np.array_equal(part.v, whole.v[first : first + count])
+        assert part.first_replica == first
+    refuses(lambda: run_chain(OPPOSITE, **SETTINGS, first_replica=-1), "first_replica", "-1")
+
+
+def test_a_run_that_is_over_is_not_resumed():
+    run = run_chain(OPPOSITE, **SETTINGS)
+    assert run.checkpoint is None
+    refuses(lambda: resume_run(run), "has ended", "all 100 steps")
+
+
+def test_what_cannot_be_kept_is_refused_before_it_runs(monkeypatch, tmp_path):
+    monkeypatch.setattr(replicas.Replicas, "advance", lambda *_: pytest.fail("it ran"))
+    opaque = OPPOSITE.replace(target=Target(lambda z: z[..., 0], length=2))
+    refuses(lambda: run_chain(opaque, **SETTINGS, save=tmp_path / "run.npz"), "Python function")
+    refuses(lambda: run_chain(OPPOSITE, **SETTINGS, save=tmp_path), "is a folder")
+    missing = tmp_path / "none" / "run.npz"
+    refuses(lambda: run_chain(OPPOSITE, **SETTINGS, save=missing), "cannot save", "run.npz")
+
+
+def test_a_disk_that_fills_up_keeps_the_run_on_the_error(monkeypatch, tmp_path):
+    original = replicas.Replicas.advance
+
+    def advance(self, n_samples):
+        monkeypatch.setattr(Ensemble, "save", fail)
+        return original(self, n_samples)
+
+    def fail(self, path):
+        raise InputError("cannot save the run: No space left on device")
+
+    monkeypatch.setattr(replicas.Replicas, "advance", advance)
+    with pytest.raises(InputError, match="No space") as caught:
+        run_chain(OPPOSITE, **SETTINGS, save=tmp_path / "run.npz")
+    assert caught.value.result.status == "finished"
+
+
+def test_interrupts_act_at_once_the_second_time():
+    with held_interrupts() as interrupted:
+        assert not interrupted()
+        signal.raise_signal(signal.SIGINT)
+        assert interrupted()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_interrupts_are_as_before_afterwards():
+    before = signal.getsignal(signal.SIGINT)
+    with held_interrupts():
+        assert signal.getsignal(signal.SIGINT) is not before
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+LINEAR = ("--target", "z1", "--student", "tied", "--activation", "identity", "--d", "1000000")
+LINEAR += ("--replicas", "3", "--records", "7", "--json")
+
+
+def command(*arguments):
+    return [sys.executable, "-m", "ssiode", "chain", *arguments]
+
+
+def test_the_command_is_interrupted_and_resumed(tmp_path):
+    path, steps = str(tmp_path / "run.npz"), ("--steps", "20000000")
+    subprocess.run(command(*LINEAR, "--steps", "10"), check=True, capture_output=True)
+    process = subprocess.Popen(
+        command(*LINEAR, *steps, "--save", path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    try:
+        while process.poll() is None and not (tmp_path / "run.npz").exists():
+            time.sleep(0.05)
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+    assert Ensemble.load(path).status == "interrupted"
+    resumed = subprocess.run(command("--resume", path), capture_output=True, check=True)
+    assert b"all 20000000 steps were done" in resumed.stdout
+    assert Ensemble.load(path).status == "finished"
+    whole = run_chain(Ensemble.load(path).problem, records=7)
+    assert equal(Ensemble.load(path), whole)
