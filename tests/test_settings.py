@@ -73,7 +73,7 @@ def test_random_states_depend_on_the_seed_alone():
         ({"kind": "fixed", "e": ["0.1"]}, "entry of e"),
         ({"kind": "fixed", "e": [[0.1]]}, "entry of e"),
         ({"kind": "fixed", "m": "x"}, "m is 'x'"),
-        ({"kind": "fixed", "m": [0.1]}, "m is [0.1]"),
+        ({"kind": "fixed", "m": [[0.1]]}, "entry of m"),
         ({"kind": "fixed", "m": np.nan}, "m is nan"),
         ({"kind": "fixed", "e": True}, "e is True"),
     ],

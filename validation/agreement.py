@@ -208,9 +208,8 @@ def validate(
         options = {"tolerance": ENGINE_TOLERANCE, **(engine_options or {})}
         engine = make_engine(problem, engine, v0, **options)
     ensemble = run_sgd(problem, e=v0[:-1], m=v0[-1], records=records, progress=progress)
-    times = ensemble.t if len(ensemble.t) else np.array([0.0])
     trajectory = solve_ode(
-        problem, e=v0[:-1], m=v0[-1], times=times, threshold=ensemble.threshold, engine=engine
+        problem, e=v0[:-1], m=v0[-1], times=ensemble.t, threshold=ensemble.threshold, engine=engine
     )
     return compare(trajectory, ensemble, finite_steps=step_error(trajectory, engine))
 
