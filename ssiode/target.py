@@ -194,15 +194,6 @@ class Target:
 
         return array_function(self.expressions, token_symbols(self.length))
 
-    def kernel_piece(self) -> str | None:
-        """Source of `target_outputs`, or None for a callable."""
-        if self.expressions is None:
-            return None
-        from ssiode.expression import token_symbols
-        from ssiode.expression.code import kernel_function
-
-        return kernel_function("target_outputs", self.expressions, token_symbols(self.length))
-
     def __repr__(self) -> str:
         return f"Target({self._table or self._function!r})"
 

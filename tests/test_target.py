@@ -9,7 +9,6 @@ import pytest
 import sympy
 
 from ssiode.expression import token_symbols
-from ssiode.kernels.linker import link, piece
 from ssiode.target import Target
 from tests.checks import refuses
 
@@ -67,15 +66,6 @@ def test_whole_and_exact_values_become_floats():
         assert values.tolist() == [[float(value)]] * 2
 
 
-def test_kernel_piece_agrees_with_numpy():
-    target = Target("[sin(z1)*exp(z2), 1/2, max(z1, z3)^3]")
-    kernel = link([piece("scalar_functions"), target.kernel_piece()]).target_outputs
-    out = np.empty(3)
-    for z in Z[0]:
-        kernel(z, out)
-        np.testing.assert_allclose(out, target(z[None])[0], rtol=1e-14)
-
-
 def test_sympy_in_any_symbols_with_the_right_names():
     plain = sympy.symbols("z1 z2")
     real = token_symbols(2)
@@ -92,7 +82,6 @@ def test_functions():
     target = Target(lambda z: np.stack([z.sum(axis=-1), z[..., 0]], axis=-1), length=3)
     assert target.n_outputs == 2
     assert target.expressions is None
-    assert target.kernel_piece() is None
     assert not target.is_smooth
     assert np.array_equal(target(Z)[..., 1], Z[..., 0])
     assert Target(lambda z: z.sum(axis=-1), length=3)(Z).shape == (4, 5, 1)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ssiode.dynamics.methods import Method, Purpose
+from ssiode.dynamics.target_kernel import target_kernel
 from ssiode.kernels.linker import link, piece
 from ssiode.kernels.streams import stream_states
 from ssiode.threads import map_in_threads, thread_count
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from ssiode.problem import Problem
     from ssiode.results import Ensemble
 
-_NO_TARGET = '@njit(error_model="numpy")\ndef target_outputs(z_star, labels):\n    pass\n'
+# Beyond so many tokens unrolled loops gain nothing, and one kernel serves all lengths.
+_LONGEST_UNROLLED = 4
 _FRESH = (Purpose.FRESH_TOKENS, Purpose.FRESH_NOISE)
 
 
@@ -174,16 +176,27 @@ class Replicas:
         return target(fields)
 
 
+def _sizes(problem: Problem) -> str:
+    """Source of the sizes of short sequences, for which kernels are faster."""
+    length, geometry = problem.length, problem.geometry
+    sizes = (length, geometry.rank, geometry.n_rows, problem.target.n_outputs)
+    if length > _LONGEST_UNROLLED:
+        sizes = (0, 0, 0, 0)
+    return "LENGTH, RANK, ROWS, OUTPUTS = {}, {}, {}, {}\n".format(*sizes)
+
+
 def _linked(problem: Problem, method: Method, directions: np.ndarray) -> tuple[ModuleType, Any]:
     """The kernels of the problem, and its constants in the form that they take."""
     length, geometry = problem.length, problem.geometry
+    target = target_kernel(problem.target)
     kernels = link(
         [
+            *([_sizes(problem)] if "LENGTH" in piece(method.kernel) else []),
             piece("scalar_functions"),
             piece("normals"),
             *problem.student.kernel_pieces(length),
             problem.loss.kernel_piece(),
-            problem.target.kernel_piece() or _NO_TARGET,
+            *target.pieces,
             piece("labels"),
             piece("first_passage"),
             piece("chi_square"),
@@ -202,7 +215,9 @@ def _linked(problem: Problem, method: Method, directions: np.ndarray) -> tuple[M
         "injected": geometry.injected,
         "parameters": problem.student.kernel_parameters(length),
         "workspace_size": problem.student.workspace_size(length),
-        "n_outputs": problem.target.n_outputs,
+        "degrees": target.degrees,
+        "products": target.products,
+        "coefficients": target.coefficients,
         "noise_std": float(np.sqrt(problem.label_noise)),
     }
     return kernels, kernels.Model(*(facts[name] for name in kernels.Model._fields))

@@ -27,30 +27,31 @@ SUM_FLAGS = {"reassoc", "contract", "nsz", "arcp"}
 # (r, d), are orthonormal; coordinates, shape (L + 1, r), are in them those of P_1, ..., P_L and b.
 Model = namedtuple(
     "Model",
-    "teacher directions coordinates n_rows injected parameters workspace_size n_outputs noise_std "
-    "is_joint",
+    "teacher directions coordinates n_rows injected degrees products coefficients noise_std "
+    "parameters workspace_size is_joint",
 )
 
 # Buffers that are overwritten by each sample.
 Sample = namedtuple(
-    "Sample", "tokens z_star z overlaps labels noise outputs workspace cotangent gradient"
+    "Sample", "tokens z_star z overlaps values labels noise outputs workspace cotangent gradient"
 )
 
 
 @njit(error_model="numpy")
 def make_sample(model: Model) -> Sample:
     """Allocate the buffers of one sample."""
-    length = model.injected.shape[0]
+    length, n_outputs = model.injected.shape[0], model.coefficients.shape[0]
     return Sample(
         np.empty(length * model.teacher.shape[0]),
         np.empty(length),
         np.empty(length),
         np.empty(length + model.n_rows),
-        np.empty(model.n_outputs),
-        np.empty(model.n_outputs),
-        np.empty(model.n_outputs),
+        np.empty(model.coefficients.shape[1]),
+        np.empty(n_outputs),
+        np.empty(n_outputs),
+        np.empty(n_outputs),
         np.empty(model.workspace_size),
-        np.empty(model.n_outputs),
+        np.empty(n_outputs),
         np.empty(length),
     )
 
@@ -121,15 +122,7 @@ def evaluate_sample(
         own = weights[token if rows > 1 else 0]
         field = dot_product(sample.tokens[token * d : (token + 1) * d], own)
         sample.z[token] = field + overlaps[token] + model.injected[token]
-    write_labels(
-        noise_stream,
-        given_labels,
-        i,
-        sample.z_star,
-        model.noise_std,
-        sample.noise,
-        sample.labels,
-    )
+    write_labels(noise_stream, given_labels, i, model, sample)
     student_forward(sample.z, model.parameters, sample.workspace, sample.outputs)
     loss = loss_forward(sample.labels, sample.outputs, sample.cotangent)
     student_backward(

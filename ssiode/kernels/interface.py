@@ -1,7 +1,8 @@
 """The functions that a student, a target and a loss bring to an engine kernel.
 
 These are signatures only: the linker drops this import and puts the problem's own functions in
-its place. All arrays are 1-D float64.
+its place. All arrays are 1-D float64,
+but for the integers `degrees` and `products` and the matrices of polynomials.
 """
 
 from __future__ import annotations
@@ -9,8 +10,19 @@ from __future__ import annotations
 import numpy as np
 
 
-def target_outputs(z_star: np.ndarray, labels: np.ndarray) -> None:
-    """Write the k labels g(z*) of the L fields z*."""
+def target_outputs(
+    z_star: np.ndarray,
+    degrees: np.ndarray,
+    products: np.ndarray,
+    coefficients: np.ndarray,
+    values: np.ndarray,
+    labels: np.ndarray,
+) -> None:
+    """Write the k labels g(z*) of the L fields z*, with data of polynomials and a buffer."""
+
+
+def local_target(z_star: np.ndarray, labels: np.ndarray) -> None:
+    """Write the k labels of a target that is generated from an expression."""
 
 
 def student_forward(

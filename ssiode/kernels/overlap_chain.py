@@ -26,18 +26,20 @@ from ssiode.kernels.first_passage import note_recovery
 from ssiode.kernels.interface import loss_forward, student_backward, student_forward
 from ssiode.kernels.labels import write_labels
 from ssiode.kernels.normals import fill_standard_normal
+from ssiode.kernels.sizes_interface import LENGTH, OUTPUTS, RANK, ROWS
 
 # What stays the same for all replicas: the coordinates of P_1, ..., P_L, shape (L, r), and of b,
 # shape (r,), and the number of weight vectors; left_out = d - r - 1.
 Model = namedtuple(
     "Model",
-    "positions teacher n_rows left_out injected parameters workspace_size n_outputs noise_std "
-    "is_joint",
+    "positions teacher n_rows left_out injected degrees products coefficients noise_std "
+    "parameters workspace_size is_joint",
 )
 
 # Buffers that are overwritten by each sample.
 Sample = namedtuple(
-    "Sample", "normals z_star z overlaps labels noise outputs workspace cotangent gradient scratch"
+    "Sample",
+    "normals z_star z overlaps values labels noise outputs workspace cotangent gradient scratch",
 )
 
 
@@ -45,84 +47,75 @@ Sample = namedtuple(
 def make_sample(model: Model) -> Sample:
     """Allocate the buffers of one sample."""
     length, rank = model.positions.shape
+    n_outputs = model.coefficients.shape[0]
     return Sample(
         np.empty(length * (rank + 1)),
         np.empty(length),
         np.empty(length),
         np.empty(length + model.n_rows),
-        np.empty(model.n_outputs),
-        np.empty(model.n_outputs),
-        np.empty(model.n_outputs),
+        np.empty(model.coefficients.shape[1]),
+        np.empty(n_outputs),
+        np.empty(n_outputs),
+        np.empty(n_outputs),
         np.empty(model.workspace_size),
-        np.empty(model.n_outputs),
+        np.empty(n_outputs),
         np.empty(length),
         np.empty(1),
     )
 
 
 @njit(error_model="numpy", inline="always")
-def write_overlaps(
-    weights: np.ndarray, positions: np.ndarray, teacher: np.ndarray, overlaps: np.ndarray
-) -> None:
+def write_overlaps(weights: np.ndarray, model: Model, overlaps: np.ndarray) -> None:
     """Write (e_1, ..., e_L) and m, one for each row of the weights."""
-    length, rank = positions.shape
+    length, rank = model.positions.shape
     rows = weights.shape[0]
     for token in range(length):
         row = token if rows > 1 else 0
         total = 0.0
         for k in range(rank):
-            total += positions[token, k] * weights[row, k]
+            total += model.positions[token, k] * weights[row, k]
         overlaps[token] = total
     for row in range(rows):
         total = 0.0
         for k in range(rank):
-            total += teacher[k] * weights[row, k]
+            total += model.teacher[k] * weights[row, k]
         overlaps[length + row] = total
 
 
 @njit(error_model="numpy", inline="always")
-def write_fields(
-    normals: np.ndarray,
-    weights: np.ndarray,
-    overlaps: np.ndarray,
-    teacher: np.ndarray,
-    injected: np.ndarray,
-    z_star: np.ndarray,
-    z: np.ndarray,
+def draw_fields(
+    token_stream: np.ndarray, weights: np.ndarray, model: Model, sample: Sample
 ) -> None:
-    """Write the fields of teacher and student of tokens with the entries (A_l, c_l)."""
-    rows, rank = weights.shape[0], teacher.shape[0]
-    for token in range(injected.shape[0]):
+    """Draw (A_l, c_l) of all tokens and write the fields of teacher and student."""
+    fill_standard_normal(token_stream, sample.normals)
+    rows, rank = weights.shape[0], model.teacher.shape[0]
+    first = 0
+    for token in range(sample.z.shape[0]):
         row = token if rows > 1 else 0
-        first = token * (rank + 1)
         teacher_field = 0.0
-        student_field = weights[row, rank] * normals[first + rank]
+        student_field = weights[row, rank] * sample.normals[first + rank]
         for k in range(rank):
-            teacher_field += normals[first + k] * teacher[k]
-            student_field += normals[first + k] * weights[row, k]
-        z_star[token] = teacher_field
-        z[token] = student_field + overlaps[token] + injected[token]
+            teacher_field += sample.normals[first + k] * model.teacher[k]
+            student_field += sample.normals[first + k] * weights[row, k]
+        first += rank + 1
+        sample.z_star[token] = teacher_field
+        sample.z[token] = student_field + sample.overlaps[token] + model.injected[token]
 
 
 @njit(error_model="numpy", inline="always")
-def add_sample_gradient(
-    factor: float,
-    gradient: np.ndarray,
-    normals: np.ndarray,
-    positions: np.ndarray,
-    update: np.ndarray,
-) -> None:
+def add_sample_gradient(factor: float, model: Model, sample: Sample, update: np.ndarray) -> None:
     """Add factor * g_l (A_l + p_l, c_l) for all tokens to their rows, and last (factor g_l)^2."""
-    length, rank = positions.shape
+    length, rank = model.positions.shape
     rows = update.shape[0]
+    first = 0
     for token in range(length):
         row = token if rows > 1 else 0
-        first = token * (rank + 1)
-        change = factor * gradient[token]
+        change = factor * sample.gradient[token]
         for k in range(rank):
-            update[row, k] += change * (normals[first + k] + positions[token, k])
-        update[row, rank] += change * normals[first + rank]
+            update[row, k] += change * (sample.normals[first + k] + model.positions[token, k])
+        update[row, rank] += change * sample.normals[first + rank]
         update[row, rank + 1] += change * change
+        first += rank + 1
 
 
 @njit(error_model="numpy", inline="always")
@@ -130,16 +123,15 @@ def finish_step(
     weights: np.ndarray,
     update: np.ndarray,
     stream: np.ndarray,
-    left_out: int,
     width: float,
+    model: Model,
     scratch: np.ndarray,
-    is_joint: bool,
 ) -> bool:
     """Add the update and normalise; return False if the weights are not finite."""
     rows, entries = weights.shape
     total = 0.0
     for row in range(rows):
-        beyond = update[row, entries] * next_chi_square(stream, left_out, width, scratch)
+        beyond = update[row, entries] * next_chi_square(stream, model.left_out, width, scratch)
         square = beyond
         for k in range(entries):
             weights[row, k] += update[row, k]
@@ -149,14 +141,14 @@ def finish_step(
         rest = weights[row, entries - 1]
         weights[row, entries - 1] = sqrt(rest * rest + beyond)
         total += square
-        if is_joint:
+        if model.is_joint:
             continue
         inverse = 1.0 / sqrt(square)
         if not 0.0 < inverse < inf:
             return False
         for k in range(entries):
             weights[row, k] *= inverse
-    if is_joint:
+    if model.is_joint:
         inverse = 1.0 / sqrt(total / rows)
         if not 0.0 < inverse < inf:
             return False
@@ -164,6 +156,33 @@ def finish_step(
             for k in range(entries):
                 weights[row, k] *= inverse
     return True
+
+
+@njit(error_model="numpy", inline="always")
+def has_linked_sizes(model: Model, sample: Sample, weights: np.ndarray, update: np.ndarray) -> bool:
+    """Whether all arrays have the sizes that the kernel was linked for, if it was for some.
+
+    A comparison is all that the compiler needs to unroll every loop over them.
+    """
+    return LENGTH == 0 or (
+        sample.z.shape[0] == LENGTH
+        and sample.z_star.shape[0] == LENGTH
+        and sample.gradient.shape[0] == LENGTH
+        and sample.overlaps.shape[0] == LENGTH + ROWS
+        and sample.normals.shape[0] == LENGTH * (RANK + 1)
+        and model.positions.shape[0] == LENGTH
+        and model.positions.shape[1] == RANK
+        and model.teacher.shape[0] == RANK
+        and model.degrees.shape[0] == LENGTH
+        and model.coefficients.shape[0] == OUTPUTS
+        and sample.labels.shape[0] == OUTPUTS
+        and sample.outputs.shape[0] == OUTPUTS
+        and sample.cotangent.shape[0] == OUTPUTS
+        and weights.shape[0] == ROWS
+        and weights.shape[1] == RANK + 1
+        and update.shape[0] == ROWS
+        and update.shape[1] == RANK + 2
+    )
 
 
 @njit(error_model="numpy", _nrt=False)
@@ -202,42 +221,29 @@ def advance_replica(
     recovery_steps : int64 array of shape (2,)
         Steps after which |(e, m)| and |m| first reached the threshold; -1 until then.
     """
-    (
-        normals,
-        z_star,
-        z,
-        overlaps,
-        labels,
-        noise,
-        outputs,
-        workspace,
-        cotangent,
-        gradient,
-        scratch,
-    ) = sample
-    positions, teacher, _, left_out, injected, parameters, _, _, noise_std, is_joint = model
-    tokens_stream, noise_stream, left_out_stream = streams[0], streams[1], streams[2]
-    length = injected.shape[0]
-    write_overlaps(weights, positions, teacher, overlaps)
-    factor, width = -step_size / batch, chi_square_width(left_out)
+    if not has_linked_sizes(model, sample, weights, update):
+        return False
+    write_overlaps(weights, model, sample.overlaps)
+    factor, width = -step_size / batch, chi_square_width(model.left_out)
     steps, in_batch = divmod(samples_done, batch)
     for i in range(given_labels.shape[0]):
-        fill_standard_normal(tokens_stream, normals)
-        write_fields(normals, weights, overlaps, teacher, injected, z_star, z)
-        write_labels(noise_stream, given_labels, i, z_star, noise_std, noise, labels)
-        student_forward(z, parameters, workspace, outputs)
-        loss_forward(labels, outputs, cotangent)
-        student_backward(z, parameters, workspace, cotangent, gradient)
-        add_sample_gradient(factor, gradient, normals, positions, update)
+        draw_fields(streams[0], weights, model, sample)
+        write_labels(streams[1], given_labels, i, model, sample)
+        student_forward(sample.z, model.parameters, sample.workspace, sample.outputs)
+        loss_forward(sample.labels, sample.outputs, sample.cotangent)
+        student_backward(
+            sample.z, model.parameters, sample.workspace, sample.cotangent, sample.gradient
+        )
+        add_sample_gradient(factor, model, sample, update)
         in_batch += 1
         if in_batch < batch:
             continue
         in_batch = 0
         steps += 1
-        if not finish_step(weights, update, left_out_stream, left_out, width, scratch, is_joint):
+        if not finish_step(weights, update, streams[2], width, model, sample.scratch):
             return False
-        write_overlaps(weights, positions, teacher, overlaps)
-        note_recovery(overlaps, length, threshold, steps, recovery_steps)
+        write_overlaps(weights, model, sample.overlaps)
+        note_recovery(sample.overlaps, sample.z.shape[0], threshold, steps, recovery_steps)
     return True
 
 
@@ -251,15 +257,12 @@ def fresh_losses(
     total: float,
 ) -> float:
     """Total plus the losses, without their scale, of as many samples as there are labels."""
-    normals, z_star, z, overlaps, labels, noise, outputs, workspace, cotangent, _, _ = sample
-    teacher, injected = model.teacher, model.injected
-    write_overlaps(weights, model.positions, teacher, overlaps)
+    write_overlaps(weights, model, sample.overlaps)
     for i in range(given_labels.shape[0]):
-        fill_standard_normal(streams[0], normals)
-        write_fields(normals, weights, overlaps, teacher, injected, z_star, z)
-        write_labels(streams[1], given_labels, i, z_star, model.noise_std, noise, labels)
-        student_forward(z, model.parameters, workspace, outputs)
-        total += loss_forward(labels, outputs, cotangent)
+        draw_fields(streams[0], weights, model, sample)
+        write_labels(streams[1], given_labels, i, model, sample)
+        student_forward(sample.z, model.parameters, sample.workspace, sample.outputs)
+        total += loss_forward(sample.labels, sample.outputs, sample.cotangent)
     return total
 
 
@@ -282,7 +285,7 @@ def teacher_fields(
 def write_state(weights: np.ndarray, model: Model, state: np.ndarray) -> None:
     """Write (e_1, ..., e_L), and m and squared norm of each row, of one replica."""
     overlaps = state[: state.shape[0] - model.n_rows]
-    write_overlaps(weights, model.positions, model.teacher, overlaps)
+    write_overlaps(weights, model, overlaps)
     for row in range(model.n_rows):
         square = 0.0
         for k in range(weights.shape[1]):

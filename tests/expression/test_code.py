@@ -159,8 +159,10 @@ def test_code_does_not_depend_on_the_process():
     import sys
 
     code = (
-        "from ssiode.target import Target;"
-        "print(Target('max(z1, z2, z3) + exp(z1*z2)*tanh(z1 + z2) + z3*z1^2').kernel_piece())"
+        "from ssiode import Target;"
+        "from ssiode.dynamics.target_kernel import target_kernel;"
+        "text = 'max(z1, z2, z3) + exp(z1*z2)*tanh(z1 + z2) + z3*z1^2';"
+        "print(target_kernel(Target(text)).pieces)"
     )
     texts = set()
     for seed in ("1", "2"):
