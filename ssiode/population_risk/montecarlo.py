@@ -7,10 +7,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from ssiode.errors import choose, whole_number
+from ssiode.errors import InputError, choose, shown, whole_number
 from ssiode.loss import SquaredLoss
 from ssiode.memory import require_memory
 from ssiode.population_risk.averages import Averager, NodeSet, finite_labels
+from ssiode.population_risk.control_variates import (
+    ControlVariates,
+    control_count,
+    control_degree,
+    control_values,
+)
 from ssiode.population_risk.finite_moments import check_finite_moments
 from ssiode.population_risk.label_moments import label_square
 from ssiode.population_risk.protocol import RiskEngine, RiskEvaluation
@@ -23,6 +29,8 @@ if TYPE_CHECKING:
 _MOST_NAMES = 4
 _SIGNS = np.array([1.0, -1.0])
 _LONGEST = 1000
+# Samples for each sample of the pilot: an eighth more time to evaluate.
+_SAMPLES_PER_PILOT = 8
 # Standard errors of 16 blocks that E |g|^2 is off by chance once in 6000 samples.
 _MISMATCH = 5.0
 # An event of ten expected samples is not missed by chance.
@@ -40,6 +48,12 @@ class MonteCarloEngine(RiskEngine):
     samples have a heavy tail. Events too rare to be sampled show for the squared loss in E |g|^2,
     which is compared with its closed form where the target has one.
 
+    Control variates, Hermite polynomials of the fields with coefficients from a pilot of other
+    samples, leave no bias and cost an eighth more time. They divide the errors of plain samples of
+    smooth problems by 1.1 to 20 at L = 2, where Sobol sequences integrate these polynomials
+    themselves and errors change by factors from 0.6 to 2: by default plain samples alone have
+    them.
+
     Parameters
     ----------
     problem : Problem
@@ -52,6 +66,8 @@ class MonteCarloEngine(RiskEngine):
         `sobol` (independently scrambled Sobol sequences, one a block) or `plain`.
     blocks : int
         Number of independent blocks, >= 2.
+    control_variates : bool, optional
+        Whether to use control variates, of the degree 6, 4 or 2 that the samples allow, or none.
 
     Raises
     ------
@@ -70,6 +86,7 @@ class MonteCarloEngine(RiskEngine):
         seed: int = 0,
         sampling: str = "sobol",
         blocks: int = 16,
+        control_variates: bool | None = None,
     ) -> None:
         self.check(problem)
         check_finite_moments(problem)
@@ -80,10 +97,37 @@ class MonteCarloEngine(RiskEngine):
         samples = whole_number("samples", samples, minimum=32)
         self._log2_block = max(0, int(np.ceil(np.log2(samples / self.blocks))))
         self.samples = self.blocks * 2**self._log2_block
-        floats_per_sample = 8 * problem.length + 8 * problem.target.n_outputs + 8
+        self.control_variates = self._chosen(control_variates)
+        degree = control_degree(problem.length, self._pilot) if self.control_variates else 0
+        n_controls = 2 * control_count(problem.length, degree) if degree else 0
+        floats_per_sample = 8 * problem.length + 8 * problem.target.n_outputs + 8 + n_controls
         require_memory({"samples": float(self.samples) * floats_per_sample})
         self._average = Averager(problem)
-        self._nodes = self._node_set()
+        self._nodes = self._node_set(range(self.blocks), self._log2_block)
+        self._controls: ControlVariates | None = None
+        if degree:
+            self._pilot_nodes = self._node_set(
+                range(self.blocks, self.blocks + 1), int(np.log2(self._pilot))
+            )
+            values = [
+                control_values(nodes.z_star[:, 0], nodes.noise[:, 0], degree)
+                for nodes in (self._nodes, self._pilot_nodes)
+            ]
+            self._controls = ControlVariates(degree, *values)
+
+    def _chosen(self, control_variates: bool | None) -> bool:
+        if control_variates is None:
+            return self.sampling == "plain"
+        if not isinstance(control_variates, bool):
+            raise InputError(
+                f"control_variates is {shown(control_variates)}; give True, False or None"
+            )
+        return control_variates
+
+    @property
+    def _pilot(self) -> int:
+        """Number of pilot samples, a power of 2."""
+        return 2 ** int(np.log2(max(1, self.samples // _SAMPLES_PER_PILOT)))
 
     @classmethod
     def objection(cls, problem: Problem) -> str | None:
@@ -101,8 +145,14 @@ class MonteCarloEngine(RiskEngine):
 
     @property
     def settings(self) -> str:
-        """The samples."""
-        return f"{self.samples} {self.sampling} samples of 4 signs, seed {self.seed}"
+        """The samples, and the control variates where they are on."""
+        samples = f"{self.samples} {self.sampling} samples of 4 signs, seed {self.seed}"
+        if not self.control_variates:
+            return samples
+        if self._controls is None:
+            return f"{samples}, too few for control variates"
+        count, degree = self._controls.samples.shape[1], self._controls.degree
+        return f"{samples}, {count} control variates of degree up to {degree}"
 
     def evaluate(self, v: np.ndarray) -> RiskEvaluation:
         """See :meth:`RiskEngine.evaluate`; the errors are standard errors over the blocks."""
@@ -111,7 +161,7 @@ class MonteCarloEngine(RiskEngine):
         error = moments.std(axis=0, ddof=1) / np.sqrt(self.blocks)
         error += self._average.rounding(mean, v)
         if (neighbour := self._average.neighbour_of_pole(v)) is not None:
-            error[-2] += abs(mean[-2] - self._average(self._nodes, neighbour)[:, -2].mean())
+            error[-2] += abs(mean[-2] - self._by_block(neighbour)[:, -2].mean())
         gaps, heavy = self._tails(v)
         missed, rare = self._missed(v)
         reason = "; ".join(filter(None, (self.description, heavy, rare)))
@@ -124,10 +174,7 @@ class MonteCarloEngine(RiskEngine):
         kept = tail_length(self.samples) + 1
 
         def largest(block: tuple[int, int]) -> np.ndarray:
-            rows = self._average.by_group(self._nodes, v, block)
-            if self._exact_square is not None:
-                rows[:, 0] -= self._label_squares.ravel()[slice(*block)]
-            return _largest(np.abs(rows), kept)
+            return _largest(np.abs(self._by_sample(self._nodes, v, block)), kept)
 
         contributions = map_in_threads(largest, self._nodes.blocks)
         columns = _largest(np.concatenate(contributions), kept).T
@@ -163,7 +210,31 @@ class MonteCarloEngine(RiskEngine):
         moments = self._average(self._nodes, v)
         if self._exact_square is not None:
             moments[:, 0] -= self._label_squares.sum(axis=1) - self._exact_square
+        if (coefficients := self._coefficients(v)) is not None:
+            moments -= np.einsum("bp,pq->bq", self._control_means, coefficients)
         return moments
+
+    def _by_sample(self, nodes: NodeSet, v: np.ndarray, block: tuple[int, int]) -> np.ndarray:
+        """Contributions of the samples of one block to its averages, without |g|^2 if it is exact.
+
+        Shape (samples of the block, L + 3).
+        """
+        rows = self._average.by_group(nodes, v, block)
+        if self._exact_square is not None:
+            rows[:, 0] -= _weighted_squares(nodes, block)
+        return rows
+
+    def _coefficients(self, v: np.ndarray) -> np.ndarray | None:
+        """Coefficients of the control variates for (R, dR/de, dR/dm, V) at one state."""
+        if self._controls is None:
+            return None
+        (block,) = self._pilot_nodes.blocks
+        rows = self._by_sample(self._pilot_nodes, v, block)
+        return self._controls.coefficients(rows * len(rows))
+
+    @cached_property
+    def _control_means(self) -> np.ndarray:
+        return self._controls.means(self.blocks)
 
     @cached_property
     def _exact_square(self) -> float | None:
@@ -174,9 +245,7 @@ class MonteCarloEngine(RiskEngine):
     @cached_property
     def _label_squares(self) -> np.ndarray:
         """Weighted |g|^2 of the samples, shape (blocks, samples of a block)."""
-        nodes = self._nodes
-        squares = (nodes.star_weights * np.square(nodes.labels).sum(axis=-1)).sum(axis=-1)
-        return squares.reshape(self.blocks, -1)
+        return _weighted_squares(self._nodes, (0, self.samples)).reshape(self.blocks, -1)
 
     @cached_property
     def _label_mismatch(self) -> float:
@@ -196,20 +265,26 @@ class MonteCarloEngine(RiskEngine):
     def companion(self) -> MonteCarloEngine:
         """Return the same engine with other samples."""
         return MonteCarloEngine(
-            self.problem, self.samples, self.seed + 1, self.sampling, self.blocks
+            self.problem,
+            self.samples,
+            self.seed + 1,
+            self.sampling,
+            self.blocks,
+            self.control_variates,
         )
 
-    def _node_set(self) -> NodeSet:
+    def _node_set(self, streams: range, log2_block: int) -> NodeSet:
+        """One block of 2^log2_block samples from each of the streams."""
         problem, length = self.problem, self.problem.length
         noisy = problem.label_noise > 0 and not problem.loss.noise_is_additive
         n_noise = problem.target.n_outputs if noisy else 0
-        normals = self._normals(2 * length + n_noise)
+        normals = self._normals(2 * length + n_noise, streams, log2_block)
         z_star = normals[:, None, :length] * _SIGNS[:, None]
         labels = finite_labels(problem, z_star)
         if noisy:
             label_noise = normals[:, None, 2 * length :] * _SIGNS[:, None]
             labels = labels + np.sqrt(problem.label_noise) * label_noise
-        per_block = 2**self._log2_block
+        per_block = 2**log2_block
         return NodeSet(
             z_star=z_star,
             labels=labels,
@@ -217,25 +292,31 @@ class MonteCarloEngine(RiskEngine):
             noise=normals[:, None, length : 2 * length] * _SIGNS[:, None],
             noise_weights=np.full((len(normals), 2), 0.5),
             noise_counts=np.full(len(normals), 2),
-            blocks=tuple((i * per_block, (i + 1) * per_block) for i in range(self.blocks)),
+            blocks=tuple((i * per_block, (i + 1) * per_block) for i in range(len(streams))),
         )
 
-    def _normals(self, dimension: int) -> np.ndarray:
+    def _normals(self, dimension: int, streams: range, log2_block: int) -> np.ndarray:
         """Standard normal base samples, shape (samples, dimension), block after block."""
         from scipy.special import ndtri
         from scipy.stats import qmc
 
         parts = []
-        for block in range(self.blocks):
-            sequence = np.random.SeedSequence(self.seed, spawn_key=(block,))
+        for stream in streams:
+            sequence = np.random.SeedSequence(self.seed, spawn_key=(stream,))
             generator = np.random.default_rng(sequence)
             if self.sampling == "plain":
-                parts.append(generator.standard_normal((2**self._log2_block, dimension)))
+                parts.append(generator.standard_normal((2**log2_block, dimension)))
                 continue
             sampler = qmc.Sobol(dimension, scramble=True, rng=generator)
-            uniform = sampler.random_base2(self._log2_block)
+            uniform = sampler.random_base2(log2_block)
             parts.append(ndtri(np.clip(uniform, 2.0**-53, 1.0 - 2.0**-53)))
         return np.concatenate(parts)
+
+
+def _weighted_squares(nodes: NodeSet, block: tuple[int, int]) -> np.ndarray:
+    """Weighted |g|^2 of each group of nodes of one block."""
+    weights, labels = nodes.star_weights[slice(*block)], nodes.labels[slice(*block)]
+    return (weights * np.square(labels).sum(axis=-1)).sum(axis=-1)
 
 
 def _largest(rows: np.ndarray, count: int) -> np.ndarray:
