@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ssiode.kernels.linker import link, piece
+from ssiode.population_risk.mehler.closed_teacher import closed_teacher
 from ssiode.population_risk.mehler.grid import (
     Axis,
     contract,
@@ -156,6 +157,8 @@ class TableBuilder:
         self.basis, self.half_widths = positional_box(problem, seen)
         self._axes = adapted_axes(self.basis, seen)
         self._exact_teacher = polynomial_teacher(problem.target, self._axes)
+        if self._exact_teacher is None and not problem.target.is_smooth:
+            self._exact_teacher = closed_teacher(problem.target, self._axes, order)
         if self._exact_teacher is None:
             check_numeric(problem.target, self._axes)
         self._centre = self._axes @ problem.geometry.injected

@@ -38,6 +38,10 @@ _ROUNDING = 2.0**-50
 _LARGEST_GRID = 4_000_000
 _LONGEST_NUMERIC = 3
 
+# Normalised coefficients by the pairs of token and power of their index.
+Index = tuple[tuple[int, int], ...]
+Table = dict[Index, float]
+
 
 class NoSeriesError(InputError):
     """A target or student whose series cannot be had; the message says why."""
@@ -117,7 +121,7 @@ def polynomial_teacher(target: Target, axes: np.ndarray) -> Teacher | None:
     top = max((sum(power for _, power in index) for table in tables for index in table), default=0)
     if (top + 1) ** len(axes) > _LARGEST_BOX:
         raise NoSeriesError(f"the target has order {top / 2:g}, too high for {len(axes)} tokens")
-    along = _along_tokens if len(axes) == target.length else _along_direction
+    along = along_tokens if len(axes) == target.length else along_direction
     boxes = np.array([along(table, top, axes) for table in tables])
     k = len(h)
     origin = (slice(k, None), *[0] * len(axes))
@@ -140,21 +144,34 @@ def _mean(function: sympy.Expr, tokens: list[sympy.Symbol]) -> sympy.Expr:
     return expansion.basis.expression(expansion.coefficients.get((), {}))
 
 
-def _coefficients(function: sympy.Expr, tokens: list[sympy.Symbol]) -> dict:
+def _coefficients(function: sympy.Expr, tokens: list[sympy.Symbol]) -> Table:
     from ssiode.hermite.polynomial.exact import hermite_expansion
 
     expansion = hermite_expansion(function, tokens)
     nearest = expansion.basis.nearest_float
-    return {index: nearest(value)[0] for index, value in expansion.coefficients.items()}
+    return {
+        index: nearest(value)[0] / root_of_factorials(index)
+        for index, value in expansion.coefficients.items()
+    }
 
 
-def _along_tokens(table: dict, top: int, axes: np.ndarray) -> np.ndarray:
+def root_of_factorials(index: Index) -> float:
+    """Return the norm sqrt(alpha!) of He_alpha.
+
+    >>> root_of_factorials(((0, 4), (2, 3)))
+    12.0
+    """
+    return math.sqrt(math.prod(math.factorial(power) for _, power in index))
+
+
+def along_tokens(table: Table, top: int, axes: np.ndarray) -> np.ndarray:
+    """Coefficients along r = L orthonormal axes from those of the tokens, shape (top + 1,) * L."""
     box = np.zeros([top + 1] * len(axes))
     for index, value in table.items():
         beta = [0] * len(axes)
         for token, power in index:
             beta[token] = power
-        box[tuple(beta)] = value / math.sqrt(math.prod(map(math.factorial, beta)))
+        box[tuple(beta)] = value
     return box if np.array_equal(axes, np.eye(len(axes))) else _rotated(box, axes)
 
 
@@ -163,24 +180,28 @@ def _rotated(box: np.ndarray, axes: np.ndarray) -> np.ndarray:
     top, dimension = len(box) - 1, len(axes)
     nodes, weights = gauss_hermite(top + 1)
     points = product_points([nodes] * dimension) @ axes
-    values = np.zeros(len(points))
-    tables = [hermite_table(points[:, i], top) for i in range(dimension)]
-    for beta in np.argwhere(box):
-        values += box[tuple(beta)] * np.prod([t[n] for t, n in zip(tables, beta, strict=True)], 0)
+    values = box @ hermite_table(points[:, -1], top)
+    for i in reversed(range(dimension - 1)):
+        values = np.einsum("...np,np->...p", values, hermite_table(points[:, i], top))
     rotated = values.reshape([len(nodes)] * dimension)
     for i in range(dimension):
         rotated = contract(hermite_table(nodes, top) * weights, rotated, i)
     return np.where(total_order(top, dimension) <= top, rotated, 0.0)
 
 
-def _along_direction(table: dict, top: int, axes: np.ndarray) -> np.ndarray:
-    """E[G He_n(u.z)] = sum over |alpha| = n of n!/alpha! u^alpha c_alpha, for a unit vector u."""
+def along_direction(table: Table, top: int, axes: np.ndarray) -> np.ndarray:
+    """Coefficients along one unit vector u from those of the tokens, shape (top + 1,).
+
+    E[G He_n(u.z)] / sqrt(n!) is the sum of sqrt(n! / alpha!) u^alpha c_alpha / sqrt(alpha!) over
+    abs(alpha) = n.
+    """
     (direction,) = axes
     terms: list[list[float]] = [[] for _ in range(top + 1)]
     for index, value in table.items():
         n = sum(power for _, power in index)
-        factor = math.prod(direction[token] ** p / math.factorial(p) for token, p in index)
-        terms[n].append(value * factor * math.sqrt(math.factorial(n)))
+        factor = math.prod(direction[token] ** power for token, power in index)
+        share = math.sqrt(math.factorial(n)) / root_of_factorials(index)
+        terms[n].append(value * factor * share)
     return np.array([math.fsum(row) for row in terms])
 
 
