@@ -319,6 +319,43 @@ def test_three_tokens_of_attention():
     assert result.value_error < 1e-6
 
 
+FOUR_TOKENS = (
+    pytest.param("He2(z1) + z2*z3 + z4", Attention("trace"), Encoding()),
+    pytest.param(
+        "[{}]".format(", ".join(["z1*z2", "z3"] + ["0"] * 14)),
+        Attention("identity"),
+        Encoding(),
+        marks=pytest.mark.slow,
+    ),
+    pytest.param(
+        "sum(He2(z)) + z1",
+        Attention("projection", left=(1, 0, 2, 0), right=(0, 1, 0, 1)),
+        Encoding("opposite"),
+        marks=pytest.mark.slow,
+    ),
+    pytest.param(
+        "z1*z2*z3 + He2(z4)",
+        Attention("trace"),
+        Encoding("matrix", matrix=((1,), (2,), (0,), (-1,)), injected=(0.3, 0, 0, 0.2)),
+        marks=pytest.mark.slow,
+    ),
+)
+
+
+@pytest.mark.parametrize(("target", "student", "encoding"), FOUR_TOKENS)
+def test_four_tokens_of_attention_against_samples(target, student, encoding):
+    problem = Problem(Target(target, length=4), student, encoding, label_noise=0.1)
+    engine = SeriesEngine(problem)
+    states = np.array([*feasible_points(problem, 3, seed=31), np.append(np.zeros(4), 1.0)])
+    sets = [MonteCarloEngine(problem, 2**14, seed, blocks=2) for seed in range(16)]
+    sampled = np.array([samples.moments(states) for samples in sets])
+    mean, standard_error = sampled.mean(axis=0), sampled.std(axis=0, ddof=1) / 4
+    value, error = engine.estimates(states)
+    # 5 standard errors of 16 sets at 28 numbers: 5e-3.
+    assert np.all(np.abs(value - mean) <= error + 5 * standard_error + 1e-12)
+    assert np.all(error[:, 0] < 1e-4)
+
+
 def states_with_ends(problem):
     """States in an array of shape (3, 4, L + 1), the last two with e = 0 and m = 1, -1."""
     states = np.array(feasible_points(problem, 12, seed=10))
@@ -424,7 +461,7 @@ def test_the_error_says_that_a_kinked_target_converges_slowly_at_the_pole():
             Problem(Target("z1"), TiedNetwork("tanh"), loss=FrobeniusLoss()),
             "frobenius loss has no series",
         ),
-        (Problem(Target("z1*z4"), Attention()), "4 directions"),
+        (Problem(Target("z1*z5"), Attention()), "5 directions"),
         (Problem(Target("abs(z1)*tanh(z2)"), Attention()), "kinks and no closed form"),
         (Problem(Target("tanh(sum(z))", length=9), TiedNetwork("tanh")), "9 tokens"),
         (Problem(Target("z1^40*z2*z3"), Attention()), "too high"),
@@ -432,6 +469,16 @@ def test_the_error_says_that_a_kinked_target_converges_slowly_at_the_pole():
 )
 def test_what_has_no_series_is_refused(problem, part):
     refuses(lambda: SeriesEngine(problem), part)
+
+
+def test_longer_attention_is_refused_with_the_size_of_its_grid():
+    problem = Problem(Target("sum(He2(z))", length=8), Attention())
+    refuses(lambda: SeriesEngine(problem), "sees 8 directions", "allows 4", "10^16 points")
+    encoded = Problem(Target("sum(z)", length=4), Attention(), Encoding("orthonormal"))
+    refuses(lambda: SeriesEngine(encoded), "in 4 directions", "allows 1")
+    outputs = ["z1", "z2", "z3", "z4"] + ["1"] * 12
+    wide = Problem(Target("[" + ", ".join(outputs) + "]"), Attention("identity"))
+    refuses(lambda: SeriesEngine(wide), "4 outputs that are not constant", "allows 3")
 
 
 @pytest.mark.parametrize("order", [3, 401, 10.5])

@@ -32,6 +32,7 @@ from ssiode.population_risk.mehler.grid import (
     total_order,
 )
 from ssiode.population_risk.mehler.positional import adapted_axes, positional_box
+from ssiode.population_risk.mehler.still_axes import StillAverages
 from ssiode.population_risk.mehler.student import StudentFunctions
 from ssiode.population_risk.mehler.teacher import (
     NoSeriesError,
@@ -42,21 +43,22 @@ from ssiode.population_risk.mehler.teacher import (
     polynomial_teacher,
     rest_of_norm,
 )
-from ssiode.threads import map_in_threads, one_blas_thread
+from ssiode.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from ssiode.problem import Problem
 
-_LEVELS = {1: (3, 12), 2: (4, 9), 3: (3, 6)}
+_LEVELS = {1: (3, 12), 2: (4, 9), 3: (3, 6), 4: (2, 4)}
 _TOLERANCE = 1e-9
-# In three dimensions another level costs seconds.
-_RULE_TOLERANCE = {1: 1e-9, 2: 1e-9, 3: 1e-6}
+# In three dimensions another level costs seconds, in four half a minute.
+_RULE_TOLERANCE = {1: 1e-9, 2: 1e-9, 3: 1e-6, 4: 1e-6}
 # Weights e^(-x^2/2) are off by some x^2/2 units in the last place, and x reaches 8 for polynomials.
 _ROUNDING = 32 * 2.0**-52
 # Points on each axis at which the bound of what is left out is taken, and a margin between them.
 _BOUND_POINTS, _BOUND_MARGIN = 5, 1.5
 _MOST_POINTS = 99
-_BLOCK = 20_000
+# From so many axes on few outputs only.
+_MANY_AXES, _MOST_OUTPUTS = 4, 3
 # Differences of levels that are rounding do not fall at all.
 _SLOWEST = 0.9
 
@@ -157,6 +159,8 @@ class TableBuilder:
         self.basis, self.half_widths = positional_box(problem, seen)
         self._axes = adapted_axes(self.basis, seen)
         self._exact_teacher = polynomial_teacher(problem.target, self._axes)
+        if self._exact_teacher is not None:
+            _check_outputs(self._exact_teacher, len(self._axes))
         if self._exact_teacher is None and not problem.target.is_smooth:
             self._exact_teacher = closed_teacher(problem.target, self._axes, order)
         if self._exact_teacher is None:
@@ -247,7 +251,10 @@ class TableBuilder:
         reach = self._reach
         breaks = tuple(b for b in self._problem.student.break_points() if abs(b) < reach)
         grid = [Axis(level, reach, breaks)] * len(self._axes)
-        alone, met = self._averaged_over_still_axes(teacher, grid)
+        is_even = self._problem.student.is_even(self._problem.length)
+        alone, met = StillAverages(
+            self._functions, teacher, self._axes, grid, self._centre, q, is_even
+        )()
         n_alone = self._functions.n_quantities
         orders = total_order(top, len(grid))
         constant = teacher.square + self._problem.label_noise * self._problem.target.n_outputs
@@ -286,42 +293,6 @@ class TableBuilder:
             return np.max(bounds, axis=0)
 
         return terms_at, left_out_at
-
-    def _averaged_over_still_axes(
-        self, teacher: Teacher, grid: list[Axis]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The student's functions on the grid, averaged over the axes that no offset shifts.
-
-        First those of which only the mean is needed, which meet 1 and then, for series that do not
-        end, the squares of all others; then these others.
-        """
-        q, nodes = len(self.basis), [axis.nodes for axis in grid]
-        still = [axis.table(c, teacher.top) for axis, c in zip(grid, self._centre, strict=True)]
-        rest = product_points(nodes[1:]) if len(grid) > 1 else np.zeros((1, 0))
-        rows = max(1, _BLOCK // len(rest))
-        n_alone = self._functions.n_quantities
-
-        mirrored = self._problem.student.is_even(self._problem.length) and not grid[0].breaks
-        computed = nodes[0][: len(nodes[0]) // 2] if mirrored else nodes[0]
-
-        def part(first: int) -> np.ndarray:
-            block = computed[first : first + rows]
-            points = np.column_stack([np.repeat(block, len(rest)), np.tile(rest, (len(block), 1))])
-            values = self._functions(points @ self._axes, teacher)
-            return values.reshape(-1, len(block), *map(len, nodes[1:]))
-
-        parts = map_in_threads(part, range(0, len(computed), rows))
-        if mirrored:  # nodes without breaks are symmetric about 0
-            signs = self._functions.parities(teacher).reshape(-1, *[1] * len(grid))
-            parts += [signs * np.flip(block, range(1, 1 + len(grid))) for block in reversed(parts)]
-        values = np.concatenate(parts, axis=1)
-        alone, met = values[:n_alone], values[n_alone:]
-        if not teacher.is_finite:
-            alone = np.concatenate([alone, met**2])
-        for axis in reversed(range(q, len(grid))):
-            alone = contract(still[axis][:1], alone, axis + 1)
-            met = contract(still[axis], met, axis + 1)
-        return alone, met
 
     def _needed_reach(self, teacher: Teacher) -> float:
         shift = np.abs(self._centre)
@@ -364,6 +335,15 @@ class TableBuilder:
         signs = self._signs(coefficients.shape[1] - 1)
         signs = signs.reshape(*signs.shape, *[1] * len(self.basis))
         return np.where(signs == fitting, coefficients, 0.0)
+
+
+def _check_outputs(teacher: Teacher, n_axes: int) -> None:
+    """Refuse what would take gigabytes and minutes on four axes."""
+    if n_axes >= _MANY_AXES and len(teacher.outputs) > _MOST_OUTPUTS:
+        raise NoSeriesError(
+            f"the target has {len(teacher.outputs)} outputs that are not constant, and the series "
+            f"allows {_MOST_OUTPUTS} where the student sees {n_axes} directions"
+        )
 
 
 def _paired(coefficients: np.ndarray, teacher: Teacher) -> np.ndarray:

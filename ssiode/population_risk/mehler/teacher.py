@@ -113,7 +113,9 @@ def polynomial_teacher(target: Target, axes: np.ndarray) -> Teacher | None:
     tokens = token_symbols(target.length)
     try:
         means = [_mean(g, tokens) for g in target.expressions]
-        h = [g - mean for g, mean in zip(target.expressions, means, strict=True)]
+        # Constant outputs need not be carried along.
+        kept = [i for i, g in enumerate(target.expressions) if g.free_symbols] or [0]
+        h = [target.expressions[i] - means[i] for i in kept]
         functions = [*h, *(h[a] * h[b] for a, b in pairs(len(h)))]
         tables = [_coefficients(function, tokens) for function in functions]
     except NotPolynomialError:
@@ -128,7 +130,7 @@ def polynomial_teacher(target: Target, axes: np.ndarray) -> Teacher | None:
     squares = [boxes[origin][i] for i, (a, b) in enumerate(pairs(k)) if a == b]
     return Teacher(
         mean=np.array(means, dtype=float),
-        mixing=np.eye(k),
+        mixing=np.eye(len(means))[:, kept],
         outputs=boxes[:k],
         products=boxes[k:],
         square=float(np.sum(squares)),
