@@ -12,6 +12,7 @@ import pytest
 from ssiode.encoding import Encoding
 from ssiode.loss import FrobeniusLoss, SquaredLoss
 from ssiode.population_risk import MonteCarloEngine, SeriesEngine
+from ssiode.population_risk.mehler import table as table_module
 from ssiode.population_risk.mehler.table import MehlerTable
 from ssiode.problem import Problem
 from ssiode.student import Attention, TiedNetwork
@@ -484,3 +485,32 @@ def test_longer_attention_is_refused_with_the_size_of_its_grid():
 @pytest.mark.parametrize("order", [3, 401, 10.5])
 def test_orders_out_of_range_are_refused(order):
     refuses(lambda: SeriesEngine(SMOOTH["trace"][0], order), "order")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("target", "student", "length", "levels", "finer"),
+    [
+        ("He2(z1) + z2*z3", Attention("trace"), 3, (2, 5), (6, 7)),
+        (
+            "He2(z1) - z2*z3",
+            Attention("projection", left=(1, 0, 2), right=(0, 1, 0)),
+            3,
+            (3, 6),
+            (6, 7),
+        ),
+        ("He2(z1) + z2*z3 + z4", Attention("trace"), 4, (2, 4), (4, 5)),
+    ],
+)
+def test_errors_of_coarse_grids_bound_the_difference_from_finer_ones(
+    monkeypatch, target, student, length, levels, finer
+):
+    problem = Problem(Target(target, length=length), student)
+    monkeypatch.setitem(table_module._RULE_TOLERANCE, length, 0.0)
+    monkeypatch.setitem(table_module._LEVELS, length, levels)
+    coarse = SeriesEngine(problem)
+    monkeypatch.setitem(table_module._LEVELS, length, finer)
+    fine = SeriesEngine(problem)
+    for v in [*feasible_points(problem, 3, seed=3), np.append(np.zeros(length), 1.0)]:
+        rough, exact = coarse.evaluate(v), fine.evaluate(v)
+        assert np.all(np.abs(moments(rough) - moments(exact)) <= errors(rough) + errors(exact))

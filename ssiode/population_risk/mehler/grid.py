@@ -22,6 +22,8 @@ import numpy as np
 from ssiode.hermite.numeric.axis_rules import AxisRule, hermite_table
 
 _FARTHEST = 37.0
+# Against a tolerance of 1e-6 on four axes; a sphere has more room than an axis.
+_NEGLIGIBLE_ON_SPHERE = 1e-15
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,35 @@ def needed_reach(
     if not negligible.any() or not negligible[-1]:
         return None
     return float(far[np.argmax(negligible)] + shift)
+
+
+def is_negligible_on_sphere(
+    functions: Callable[[np.ndarray], np.ndarray],
+    dimension: int,
+    top: int,
+    radius: float,
+    shift: float = 0.0,
+) -> bool:
+    """Whether averages with He_0, ..., He_top, about centres within `shift`, end at a radius.
+
+    It is seen along all diagonals and 64 random directions.
+
+    >>> is_negligible_on_sphere(lambda x: np.ones((1, len(x))), 3, 4, 11.0)
+    True
+    >>> is_negligible_on_sphere(lambda x: np.exp(2 * x.sum(axis=1))[None], 3, 4, 11.0)
+    False
+    """
+    generator = np.random.default_rng(0)
+    diagonals = np.array(list(itertools.product((1.0, -1.0), repeat=dimension)))
+    directions = np.concatenate([diagonals, generator.standard_normal((64, dimension))])
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    distance = np.array([radius - shift])
+    # Polynomials of one order are largest, up to a small factor, along a single axis.
+    envelope = np.abs(hermite_table(distance, top)).max() * np.exp(-(distance[0] ** 2) / 2)
+    with np.errstate(over="ignore", invalid="ignore"):
+        typical = np.abs(functions(generator.standard_normal((64, dimension)))).max()
+        largest = np.abs(functions(radius * directions)).max()
+    return bool(envelope * max(largest, typical) <= _NEGLIGIBLE_ON_SPHERE * typical)
 
 
 def product_points(axes: list[np.ndarray]) -> np.ndarray:

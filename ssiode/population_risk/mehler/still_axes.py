@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ssiode.population_risk.mehler.teacher import Teacher
 
 _BLOCK = 20_000
-# On four axes three quarters of the grid lie outside the ball of the reach of its axes.
-_AXES_OF_A_BALL = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +38,8 @@ class StillAverages:
     n_moved : int
     is_even : bool
         Whether the student is even.
+    radius : float, optional
+        Of a ball outside which the functions do not matter: on four axes seven tenths of the grid.
     """
 
     functions: StudentFunctions
@@ -49,6 +49,7 @@ class StillAverages:
     centre: np.ndarray
     n_moved: int
     is_even: bool
+    radius: float | None = None
 
     def __call__(self) -> tuple[np.ndarray, np.ndarray]:
         """Averages of the functions that meet 1, and coefficients of those that meet others.
@@ -57,7 +58,7 @@ class StillAverages:
         """
         nodes = self.grid[0].nodes
         rest = product_points([axis.nodes for axis in self.grid[1:]] or [np.zeros(1)])
-        rows = 1 if self._in_ball else max(1, _BLOCK // len(rest))
+        rows = max(1, _BLOCK // len(rest)) if self.radius is None else 1
         # Nodes without breaks are symmetric about 0, and so are averages about 0.
         mirrored = self.is_even and not self.grid[0].breaks and not self.centre[self._inner].any()
         computed = nodes[: len(nodes) // 2] if mirrored else nodes
@@ -82,13 +83,9 @@ class StillAverages:
     def _table(self, axis: int) -> np.ndarray:
         return self.grid[axis].table(self.centre[axis], self.teacher.top)
 
-    @property
-    def _in_ball(self) -> bool:
-        return len(self.grid) >= _AXES_OF_A_BALL
-
     def _values(self, block: np.ndarray, rest: np.ndarray) -> np.ndarray:
         """All functions at nodes of the first axis times those of the others."""
-        if self._in_ball:
+        if self.radius is not None:
             values = self._values_in_ball(float(block[0]), rest)
         else:
             points = np.column_stack([np.repeat(block, len(rest)), np.tile(rest, (len(block), 1))])
@@ -97,7 +94,7 @@ class StillAverages:
 
     def _values_in_ball(self, x: float, rest: np.ndarray) -> np.ndarray:
         """All functions at one node of the first axis, 0 outside the ball."""
-        inside = np.flatnonzero(np.square(rest).sum(axis=1) <= self.grid[0].reach ** 2 - x**2)
+        inside = np.flatnonzero(np.square(rest).sum(axis=1) <= self.radius**2 - x**2)
         points = np.column_stack([np.full(len(inside), x), rest[inside]])
         found = self.functions(points @ self.axes, self.teacher)
         values = np.zeros((len(found), len(rest)))

@@ -27,6 +27,7 @@ from ssiode.population_risk.mehler.closed_teacher import closed_teacher
 from ssiode.population_risk.mehler.grid import (
     Axis,
     contract,
+    is_negligible_on_sphere,
     needed_reach,
     product_points,
     total_order,
@@ -61,6 +62,9 @@ _MOST_POINTS = 99
 _MANY_AXES, _MOST_OUTPUTS = 4, 3
 # Differences of levels that are rounding do not fall at all.
 _SLOWEST = 0.9
+# From so many axes on levels are few: one difference can be small by chance, so the largest of all
+# orders counts, and its fall by no more than this.
+_COARSE_AXES, _FASTEST = 3, 0.1
 
 TermsAt = Callable[[np.ndarray], np.ndarray]
 
@@ -170,6 +174,7 @@ class TableBuilder:
             problem.student.is_even(problem.length) and not problem.geometry.injected.any()
         )
         self._reach: float | None = None
+        self._radius: float | None = None
 
     @one_blas_thread()
     def build(self) -> MehlerTable:
@@ -231,7 +236,10 @@ class TableBuilder:
                 if step.max() <= _RULE_TOLERANCE[len(self._axes)] * np.abs(found).max():
                     break
             before = found
-        ratio = np.minimum(ratio, _SLOWEST)[:, None]
+        fastest = 0.0
+        if len(self._axes) >= _COARSE_AXES:
+            error, fastest = np.repeat(step[:, None], error.shape[1], axis=1), _FASTEST
+        ratio = np.clip(ratio, fastest, _SLOWEST)[:, None]
         still_to_come = 2 * ratio / (1 - ratio)
         if len(self.basis):
             points = [np.linspace(-1, 1, _BOUND_POINTS)] * len(self.basis)
@@ -248,12 +256,13 @@ class TableBuilder:
         q, top = len(self.basis), teacher.top
         if self._reach is None:
             self._reach = self._needed_reach(teacher)
+            self._radius = self._ball_radius(teacher)
         reach = self._reach
         breaks = tuple(b for b in self._problem.student.break_points() if abs(b) < reach)
         grid = [Axis(level, reach, breaks)] * len(self._axes)
         is_even = self._problem.student.is_even(self._problem.length)
         alone, met = StillAverages(
-            self._functions, teacher, self._axes, grid, self._centre, q, is_even
+            self._functions, teacher, self._axes, grid, self._centre, q, is_even, self._radius
         )()
         n_alone = self._functions.n_quantities
         orders = total_order(top, len(grid))
@@ -295,17 +304,31 @@ class TableBuilder:
         return terms_at, left_out_at
 
     def _needed_reach(self, teacher: Teacher) -> float:
-        shift = np.abs(self._centre)
-        shift[: len(self.basis)] += self.half_widths
         reach = needed_reach(
             lambda x: self._functions(x @ self._axes, teacher),
             len(self._axes),
             teacher.top,
-            float(shift.max()),
+            float(self._largest_shift.max()),
         )
         if reach is None:
             raise NoSeriesError("the student grows too fast for its averages to be found")
         return reach
+
+    @property
+    def _largest_shift(self) -> np.ndarray:
+        """How far the centre of averages moves on each axis."""
+        shift = np.abs(self._centre)
+        shift[: len(self.basis)] += self.half_widths
+        return shift
+
+    def _ball_radius(self, teacher: Teacher) -> float | None:
+        """Radius of a ball that is enough on many axes; None for the whole grid."""
+        n_axes, shift = len(self._axes), float(np.linalg.norm(self._largest_shift))
+        radius = self._reach - float(self._largest_shift.max()) + shift
+        is_enough = n_axes >= _MANY_AXES and is_negligible_on_sphere(
+            lambda x: self._functions(x @ self._axes, teacher), n_axes, teacher.top, radius, shift
+        )
+        return radius if is_enough else None
 
     def _on_grid(self, terms_at: TermsAt, points: int, top: int) -> np.ndarray:
         """All t_n on the grid of Chebyshev points, shape (L + 2, N + 1, points, ...)."""

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from ssiode.encoding import Encoding
-from ssiode.population_risk.mehler import still_axes
 from ssiode.population_risk.mehler.grid import Axis
 from ssiode.population_risk.mehler.still_axes import StillAverages
 from ssiode.population_risk.mehler.student import StudentFunctions
@@ -16,11 +15,12 @@ from ssiode.student import Attention
 from ssiode.target import Target
 
 
-def averages(problem, teacher, n_moved, level, centre, is_even):
+def averages(problem, teacher, n_moved, level, centre, is_even, radius=None):
     length = problem.length
     grid = [Axis(level, 9.0)] * length
     functions = StudentFunctions(problem)
-    return StillAverages(functions, teacher, np.eye(length), grid, centre, n_moved, is_even)()
+    axes = np.eye(length)
+    return StillAverages(functions, teacher, axes, grid, centre, n_moved, is_even, radius)()
 
 
 @pytest.mark.parametrize(("length", "n_moved"), [(1, 0), (1, 1), (2, 0), (2, 2), (3, 0), (3, 1)])
@@ -51,11 +51,10 @@ def test_a_centre_off_the_origin_needs_the_whole():
         np.testing.assert_allclose(one, other, atol=1e-13 * np.abs(other).max())
 
 
-def test_nothing_is_outside_the_ball(monkeypatch):
+def test_nothing_is_outside_the_ball():
     problem = Problem(Target("He2(z1) + z2*z3"), Attention("trace"))
     teacher = polynomial_teacher(problem.target, np.eye(3))
     cube = averages(problem, teacher, 0, 2, np.zeros(3), True)
-    monkeypatch.setattr(still_axes, "_AXES_OF_A_BALL", 3)
-    ball = averages(problem, teacher, 0, 2, np.zeros(3), True)
+    ball = averages(problem, teacher, 0, 2, np.zeros(3), True, radius=9.0)
     for one, other in zip(ball, cube, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-13 * np.abs(other).max())
