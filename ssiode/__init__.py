@@ -32,6 +32,7 @@ _HOME = {
     "resume_run": "ssiode.dynamics",
     "risk": "ssiode.population_risk",
     "run_chain": "ssiode.dynamics",
+    "run_diffusion": "ssiode.dynamics",
     "run_sgd": "ssiode.dynamics",
     "sie": "ssiode.exponent",
     "solve_ode": "ssiode.dynamics",

@@ -49,9 +49,13 @@ def run_and_emit(
     spacing: str,
     eta: float,
     first_replica: int,
+    further: dict[str, Any] | None = None,
     **flags: Any,
 ) -> None:
-    """Run the replicas by the function of that name, or go on with a file, and print the result."""
+    """Run the replicas by the function of that name, or go on with a file, and print the result.
+
+    `further` are arguments that this function takes and others do not.
+    """
     try:
         if resume is not None:
             _refuse_others()
@@ -69,6 +73,7 @@ def run_and_emit(
                 first_replica=first_replica,
                 save=save,
                 progress=sys.stderr.isatty(),
+                **(further or {}),
             )
     except InputError as error:
         if error.result is not None:

@@ -5,26 +5,38 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ssiode.dynamics.methods import Method, Purpose, register
+import numpy as np
+
+from ssiode.dynamics.methods import Purpose
+from ssiode.dynamics.replicas import KernelMethod
 from ssiode.dynamics.run import run_method
-from ssiode.dynamics.start import coordinate_directions, coordinate_weights
+from ssiode.dynamics.start import coordinate_weights
 from ssiode.recovery import DEFAULT_THRESHOLD
 
 if TYPE_CHECKING:
     from ssiode.problem import Problem
     from ssiode.results import Ensemble
 
-_CHAIN = register(
-    Method(
-        name="chain",
-        kernel="overlap_chain",
-        purposes=(Purpose.TOKENS, Purpose.LABEL_NOISE, Purpose.LEFT_OUT),
-        entries=lambda problem: problem.geometry.rank + 1,
-        sums_beside=1,
-        directions=coordinate_directions,
-        weights=coordinate_weights,
-    )
-)
+
+class OverlapChain(KernelMethod):
+    """Steps of the coordinates that the chain keeps."""
+
+    name = "chain"
+    kernel = "overlap_chain"
+    purposes = (Purpose.TOKENS, Purpose.LABEL_NOISE, Purpose.LEFT_OUT)
+    sums_beside = 1
+
+    def entries(self, problem: Problem) -> int:
+        """See :meth:`Method.entries`."""
+        return problem.geometry.rank + 1
+
+    def directions(self, problem: Problem) -> np.ndarray:
+        """The orthonormal basis itself, shape (r, r)."""
+        return np.eye(problem.geometry.rank)
+
+    def weights(self, problem: Problem, directions: np.ndarray, replica: int) -> np.ndarray:
+        """See :meth:`KernelMethod.weights`."""
+        return coordinate_weights(problem, replica)
 
 
 def run_chain(
@@ -85,7 +97,7 @@ def run_chain(
     ('chain', True)
     """
     return run_method(
-        _CHAIN,
+        "chain",
         problem,
         e=e,
         m=m,

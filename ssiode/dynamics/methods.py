@@ -1,15 +1,18 @@
-"""The ways to run replicas of SGD: a kernel, and where its replicas start."""
+"""The ways to run replicas, and what the state of a run is."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 if TYPE_CHECKING:
     from ssiode.problem import Problem
+    from ssiode.results import Ensemble
 
 
 class Purpose(IntEnum):
@@ -22,47 +25,123 @@ class Purpose(IntEnum):
     WEIGHTS = 4
     DIRECTIONS = 5
     LEFT_OUT = 6
-
-
-class Method(NamedTuple):
-    """One way to run replicas.
-
-    Attributes
-    ----------
-    name : str
-        Of the method, on its results.
-    kernel : str
-        Piece that advances one replica.
-    purposes : tuple of Purpose
-        Streams that the kernel reads.
-    entries : function of the problem
-        Number of entries of a weight vector.
-    sums_beside : int
-        Sums that the kernel keeps beside the update of each entry.
-    directions : function of the problem
-        Orthonormal vectors that span the encoding and the teacher, shape (r, entries).
-    weights : function of (problem, directions, replica)
-        Initial weights of one replica, shape (rows, entries).
-    """
-
-    name: str
-    kernel: str
-    purposes: tuple[Purpose, ...]
-    entries: Callable[[Problem], int]
-    sums_beside: int
-    directions: Callable[[Problem], np.ndarray]
-    weights: Callable[[Problem, np.ndarray, int], np.ndarray]
-
-
-METHODS: dict[str, Method] = {}
-
-
-def register(method: Method) -> Method:
-    """Make a method known by its name, so that its runs can be resumed."""
-    METHODS[method.name] = method
-    return method
+    DIFFUSION = 7
 
 
 def generator(problem: Problem, *key: int) -> np.random.Generator:
     """The generator of one purpose, or of one purpose and replica."""
     return np.random.default_rng(np.random.SeedSequence(problem.sgd.seed, spawn_key=key))
+
+
+@dataclass
+class RunState:
+    """The state of all replicas between two chunks of samples; :class:`Run` moves it.
+
+    Attributes
+    ----------
+    problem : Problem
+    weights, updates : arrays of shape (replicas, rows, ...)
+    streams, fresh_streams : uint64 arrays of shape (replicas, n, 4)
+    recovery_steps : integer array of shape (replicas, 2)
+        First passages of |v| and |m|, -1 for none yet.
+    alive : boolean array of shape (replicas,)
+        False where the weights are no longer finite.
+    threshold : float
+    samples_done : int
+        Samples that every replica has seen.
+    options : mapping
+        Settings of the method beside those of the problem.
+    """
+
+    problem: Problem
+    weights: np.ndarray
+    updates: np.ndarray
+    streams: np.ndarray
+    fresh_streams: np.ndarray
+    recovery_steps: np.ndarray
+    alive: np.ndarray
+    threshold: float
+    samples_done: int = 0
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def stopped(cls, ensemble: Ensemble) -> RunState:
+        """The state in which a run was cut short."""
+        checkpoint = ensemble.checkpoint
+        passages = (ensemble.recovery_steps, ensemble.semantic_recovery_steps)
+        return RunState(
+            ensemble.problem,
+            checkpoint.weights.copy(),
+            checkpoint.updates.copy(),
+            checkpoint.streams.copy(),
+            checkpoint.fresh_streams.copy(),
+            np.stack(passages, axis=1),
+            checkpoint.alive.copy(),
+            ensemble.threshold,
+            checkpoint.samples_done,
+            ensemble.options,
+        )
+
+    @property
+    def steps_done(self) -> int:
+        """Number of whole steps."""
+        return self.samples_done // self.problem.sgd.batch
+
+    def note_start(self, e: np.ndarray, m: np.ndarray) -> None:
+        """Note who has recovered from the start, with m of shape (replicas, rows)."""
+        semantic = np.mean(m**2, axis=-1)
+        self.recovery_steps[np.sum(e**2, axis=-1) + semantic >= self.threshold**2, 0] = 0
+        self.recovery_steps[semantic >= self.threshold**2, 1] = 0
+
+
+class Run(ABC):
+    """Moves the state of replicas by one method.
+
+    Attributes
+    ----------
+    state : RunState
+    grain : int
+        Samples that are done in one piece: a call of :meth:`advance` does a multiple of it, but for
+        the last before a record.
+    """
+
+    state: RunState
+    grain: int = 1
+
+    @abstractmethod
+    def overlaps(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The e, m and |w|^2/d of all rows, shape (replicas, L or rows); NaN where diverged."""
+
+    @abstractmethod
+    def advance(self, n_samples: int) -> float:
+        """Advance all replicas; return the seconds that this took on all threads."""
+
+    @abstractmethod
+    def add_fresh_losses(self, totals: np.ndarray, n_samples: int) -> None:
+        """Add the losses of fresh samples, before the scale of the loss, to each total."""
+
+
+class Method(ABC):
+    """One way to run replicas, known by its name, so that its runs can be resumed."""
+
+    name: ClassVar[str]
+    known: ClassVar[dict[str, Method]] = {}
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "name" in cls.__dict__:
+            Method.known[cls.name] = cls()
+
+    @abstractmethod
+    def entries(self, problem: Problem) -> int:
+        """Number of entries of a weight vector."""
+
+    @abstractmethod
+    def start(
+        self, problem: Problem, threshold: float, first_replica: int, options: Mapping[str, Any]
+    ) -> Run:
+        """Put replicas, numbered from `first_replica`, where they start."""
+
+    @abstractmethod
+    def resumed(self, state: RunState) -> Run:
+        """Go on from a state."""

@@ -147,14 +147,17 @@ def _relative_tolerance(engine: RiskEngine, v0: np.ndarray) -> float:
 
 
 def drift(problem: Problem, engine: RiskEngine, gamma: float, v: np.ndarray) -> np.ndarray:
-    """Right-hand side dv/dt at v, shape (L + 1,); what vanishes by symmetry is exactly zero."""
-    moments = engine.moments(v[None])[0]
+    """Right-hand side dv/dt at states of shape (..., L + 1), in the same shape.
+
+    What vanishes by symmetry is exactly zero.
+    """
+    moments = engine.moments(v.reshape(-1, v.shape[-1])).reshape(*v.shape[:-1], -1)
     # V rounds to below zero where the student is perfect.
-    gradient, second_moment = moments[1:-1], max(float(moments[-1]), 0.0)
+    gradient, second_moment = moments[..., 1:-1], np.maximum(moments[..., -1], 0.0)
     metric = problem.geometry.metric
     velocity = vector_field(v, metric, gradient, second_moment, gamma, problem.sgd.batch)
     rounding = _ROUNDING * np.sqrt(second_moment) * np.abs(metric).max()
-    velocity[(v == 0) & (np.abs(velocity) <= rounding)] = 0.0
+    velocity[(v == 0) & (np.abs(velocity) <= rounding[..., None])] = 0.0
     return velocity
 
 

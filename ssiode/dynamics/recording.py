@@ -16,7 +16,7 @@ from ssiode.interrupts import held_interrupts
 from ssiode.results import Checkpoint, Ensemble
 
 if TYPE_CHECKING:
-    from ssiode.dynamics.replicas import Replicas
+    from ssiode.dynamics.methods import Run, RunState
 
 # What Python hands to one call of a kernel stays below some ten megabytes.
 _FLOATS_PER_CHUNK = 2**21
@@ -34,7 +34,9 @@ class Recording:
 
     Attributes
     ----------
-    run : Replicas
+    run : Run
+    method : str
+        Its name.
     planned_steps : integer array
         Steps to be recorded.
     fresh_samples : int
@@ -47,7 +49,8 @@ class Recording:
         One entry a record: (e, m, |w|^2/d), and the mean losses.
     """
 
-    run: Replicas
+    run: Run
+    method: str
     planned_steps: np.ndarray
     fresh_samples: int
     first_replica: int
@@ -63,18 +66,19 @@ class Recording:
     _saving_seconds: float = 0.0
 
     @classmethod
-    def resumed(cls, run: Replicas, ensemble: Ensemble, save: Path | None) -> Self:
+    def resumed(cls, run: Run, ensemble: Ensemble, save: Path | None) -> Self:
         """Go on with the records that are complete."""
         stopped = ensemble.checkpoint
         parts = (ensemble.e, ensemble.m, ensemble.squared_norms)
         recording = cls(
             run,
+            ensemble.method,
             stopped.planned_steps,
             ensemble.fresh_samples,
             ensemble.first_replica,
             save,
         )
-        rows = run.weights.shape[1]
+        rows = run.state.weights.shape[1]
         for i in range(stopped.records_done):
             e, m, norms = (None if part is None else part[:, i] for part in parts)
             m = m.reshape(len(m), rows)
@@ -86,13 +90,13 @@ class Recording:
         """Run to each of the planned steps in turn."""
         from tqdm import tqdm
 
-        sgd = self.run.problem.sgd
+        sgd = self.state.problem.sgd
         status = "finished"
         with (
             held_interrupts() as interrupted,
             tqdm(
                 total=sgd.steps,
-                initial=self.run.steps_done,
+                initial=self.state.steps_done,
                 unit="step",
                 disable=not progress,
                 leave=False,
@@ -102,19 +106,24 @@ class Recording:
                 self._keep("unfinished")  # tells at once if the file cannot be written
                 for step in self.planned_steps[len(self.losses) :]:
                     self._advance_to(int(step), bar, interrupted)
-                    self._fresh_streams = self.run.fresh_streams.copy()
+                    self._fresh_streams = self.state.fresh_streams.copy()
                     losses = self._fresh_losses(interrupted)
                     self._fresh_streams = None
                     self.states.append(self.run.overlaps())
                     self.losses.append(losses)
             except _Interrupted:
                 status = "interrupted"
-            if status == "finished" and not self.run.alive.all():
+            if status == "finished" and not self.state.alive.all():
                 status = "diverged"
             ensemble = self.ensemble(status)
             if self.save is not None:
                 _save(ensemble, self.save)
         return ensemble
+
+    @property
+    def state(self) -> RunState:
+        """The state of the replicas."""
+        return self.run.state
 
     def _in_chunks(
         self,
@@ -123,42 +132,43 @@ class Recording:
         interrupted: Callable[[], bool],
         do: Callable[[int], None],
     ) -> None:
-        problem = self.run.problem
-        floats = (problem.length + problem.target.n_outputs) * len(self.run.weights)
-        most = max(1, _FLOATS_PER_CHUNK // floats)
+        problem, grain = self.state.problem, self.run.grain
+        floats = (problem.length + problem.target.n_outputs) * len(self.state.weights)
+        most = max(1, _FLOATS_PER_CHUNK // (floats * grain))
         while n_samples > 0:
             if interrupted():
                 raise _Interrupted
-            chunk = pace.chunk(min(n_samples, most))
+            grains = pace.chunk(min(-(-n_samples // grain), most))
+            chunk = min(grains * grain, n_samples)
             start = time.perf_counter()
             do(chunk)
-            pace.over(chunk, time.perf_counter() - start)
+            pace.over(grains, time.perf_counter() - start)
             n_samples -= chunk
 
     def _advance_to(self, step: int, bar: Any, interrupted: Callable[[], bool]) -> None:
         def advance(chunk: int) -> None:
-            before, is_first = self.run.steps_done, not self._stepping.size
+            before, is_first = self.state.steps_done, not self._stepping.size
             seconds = self.run.advance(chunk)
             if not is_first:  # the first chunk compiles
                 self._timed_samples += chunk
                 self._kernel_seconds += seconds
-            bar.update(self.run.steps_done - before)
+            bar.update(self.state.steps_done - before)
             pause = max(_SECONDS_BETWEEN_SAVES, self._saving_seconds / _LARGEST_SHARE_OF_SAVING)
             if time.monotonic() - self._saved_at > pause:
                 self._keep("unfinished")
 
-        to_do = step * self.run.problem.sgd.batch - self.run.samples_done
+        to_do = step * self.state.problem.sgd.batch - self.state.samples_done
         self._in_chunks(to_do, self._stepping, interrupted, advance)
 
     def _fresh_losses(self, interrupted: Callable[[], bool]) -> np.ndarray:
         """Mean losses of fresh samples, one a replica; NaN where diverged."""
-        totals = np.where(self.run.alive, 0.0, np.nan)
+        totals = np.where(self.state.alive, 0.0, np.nan)
 
         def add(chunk: int) -> None:
             self.run.add_fresh_losses(totals, chunk)
 
         self._in_chunks(self.fresh_samples, self._measuring, interrupted, add)
-        return self.run.problem.loss.scale * (totals / self.fresh_samples)
+        return self.state.problem.loss.scale * (totals / self.fresh_samples)
 
     def _keep(self, status: str) -> None:
         """Write what there is to the file of the run."""
@@ -171,20 +181,20 @@ class Recording:
 
     def ensemble(self, status: str) -> Ensemble:
         """The records so far; of an unfinished run also its last state, without a loss."""
-        run = self.run
+        run = self.state
         sgd, replicas = run.problem.sgd, len(run.weights)
         states, losses = list(self.states), list(self.losses)
         steps = self.planned_steps[: len(losses)]
         is_over = status in ("finished", "diverged")
         if not is_over and (not len(steps) or steps[-1] < run.steps_done):
-            states.append(run.overlaps())
+            states.append(self.run.overlaps())
             losses.append(np.full(replicas, np.nan))
             steps = np.append(steps, run.steps_done)
         e, m, norms = (np.stack(part, axis=1) for part in zip(*states, strict=True))
         has_rows = run.weights.shape[1] > 1
         return Ensemble(
             problem=run.problem,
-            method=run.method.name,
+            method=self.method,
             seed=sgd.seed,
             first_replica=self.first_replica,
             steps=steps,
@@ -196,6 +206,7 @@ class Recording:
             semantic_recovery_steps=run.recovery_steps[:, 1].copy(),
             threshold=run.threshold,
             fresh_samples=self.fresh_samples,
+            options=run.options,
             status=status,
             message=self._message(status),
             seconds_per_step=self._seconds_per_step(),
@@ -203,7 +214,7 @@ class Recording:
         )
 
     def _checkpoint(self) -> Checkpoint:
-        run = self.run
+        run = self.state
         # Fresh samples of a record that is not complete will be drawn again.
         fresh = run.fresh_streams if self._fresh_streams is None else self._fresh_streams
         return Checkpoint(
@@ -218,7 +229,7 @@ class Recording:
         )
 
     def _message(self, status: str) -> str:
-        run = self.run
+        run = self.state
         if status in ("interrupted", "unfinished"):
             return f"{status} after {run.steps_done} of {run.problem.sgd.steps} steps"
         if status == "diverged":
@@ -229,8 +240,8 @@ class Recording:
     def _seconds_per_step(self) -> float | None:
         if not self._timed_samples:
             return None
-        samples = self._timed_samples * len(self.run.weights)
-        return self._kernel_seconds / samples * self.run.problem.sgd.batch
+        samples = self._timed_samples * len(self.state.weights)
+        return self._kernel_seconds / samples * self.state.problem.sgd.batch
 
 
 def _save(ensemble: Ensemble, path: Path) -> None:

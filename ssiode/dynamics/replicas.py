@@ -1,16 +1,16 @@
-"""The replicas of one run, advanced by kernels in threads."""
+"""Steps of SGD by kernels, for all replicas of a run, in threads."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ssiode.dynamics.methods import Method, Purpose
+from ssiode.dynamics.methods import Method, Purpose, Run, RunState
 from ssiode.dynamics.target_kernel import target_kernel
 from ssiode.kernels.linker import link, piece
 from ssiode.kernels.streams import stream_states
@@ -18,161 +18,143 @@ from ssiode.threads import map_in_threads, thread_count
 
 if TYPE_CHECKING:
     from ssiode.problem import Problem
-    from ssiode.results import Ensemble
 
 # Beyond so many tokens unrolled loops gain nothing, and one kernel serves all lengths.
 _LONGEST_UNROLLED = 4
 _FRESH = (Purpose.FRESH_TOKENS, Purpose.FRESH_NOISE)
 
 
-@dataclass
-class Replicas:
-    """The state of all replicas between two chunks of samples.
+class KernelMethod(Method):
+    """Steps of SGD by a kernel.
 
     Attributes
     ----------
-    problem : Problem
-    method : Method
-    weights, updates : arrays of shape (replicas, rows, ...)
-    streams, fresh_streams : uint64 arrays of shape (replicas, n, 4)
-    recovery_steps : integer array of shape (replicas, 2)
-        First passages of |v| and |m|, -1 for none yet.
-    alive : boolean array of shape (replicas,)
-    threshold : float
-    samples_done : int
+    kernel : str
+        Piece that advances one replica.
+    purposes : tuple of Purpose
+        Streams that the kernel reads.
+    sums_beside : int
+        Sums that the kernel keeps beside the update of each entry.
     """
 
-    problem: Problem
-    method: Method
-    weights: np.ndarray
-    updates: np.ndarray
-    streams: np.ndarray
-    fresh_streams: np.ndarray
-    recovery_steps: np.ndarray
-    alive: np.ndarray
-    threshold: float
-    samples_done: int
-    kernels: ModuleType
-    model: Any
+    kernel: ClassVar[str]
+    purposes: ClassVar[tuple[Purpose, ...]]
+    sums_beside: ClassVar[int] = 0
 
-    @classmethod
-    def start(cls, problem: Problem, method: Method, threshold: float, first_replica: int) -> Self:
-        """Put replicas, numbered from `first_replica`, where they start."""
-        sgd, geometry = problem.sgd, problem.geometry
-        directions = method.directions(problem)
-        n_rows, entries = geometry.n_rows, method.entries(problem)
+    @abstractmethod
+    def directions(self, problem: Problem) -> np.ndarray:
+        """Orthonormal vectors that span the encoding and the teacher, shape (r, entries)."""
+
+    @abstractmethod
+    def weights(self, problem: Problem, directions: np.ndarray, replica: int) -> np.ndarray:
+        """Initial weights of one replica, shape (rows, entries)."""
+
+    def start(
+        self, problem: Problem, threshold: float, first_replica: int, options: Mapping[str, Any]
+    ) -> Replicas:
+        """See :meth:`Method.start`."""
+        sgd, directions = problem.sgd, self.directions(problem)
+        n_rows, entries = problem.geometry.n_rows, self.entries(problem)
         weights = np.empty((sgd.replicas, n_rows, entries))
         for i in range(sgd.replicas):
-            weights[i] = method.weights(problem, directions, first_replica + i)
+            weights[i] = self.weights(problem, directions, first_replica + i)
 
         def streams(purposes: tuple[Purpose, ...]) -> np.ndarray:
             states = [stream_states(sgd.seed, sgd.replicas, p, first_replica) for p in purposes]
             return np.stack(states, axis=1)
 
-        run = cls(
+        state = RunState(
             problem,
-            method,
             weights,
-            np.zeros((sgd.replicas, n_rows, entries + method.sums_beside)),
-            streams(method.purposes),
+            np.zeros((sgd.replicas, n_rows, entries + self.sums_beside)),
+            streams(self.purposes),
             streams(_FRESH),
             np.full((sgd.replicas, 2), -1),
             np.ones(sgd.replicas, dtype=bool),
             threshold,
-            0,
-            *_linked(problem, method, directions),
         )
+        run = Replicas(state, *_linked(problem, self, directions))
         e, m, _ = run.overlaps()
-        semantic = np.mean(m**2, axis=-1)
-        run.recovery_steps[np.sum(e**2, axis=-1) + semantic >= threshold**2, 0] = 0
-        run.recovery_steps[semantic >= threshold**2, 1] = 0
+        state.note_start(e, m)
         return run
 
-    @classmethod
-    def resumed(cls, ensemble: Ensemble, method: Method) -> Self:
-        """Put the replicas of a run that was cut short where it stopped."""
-        problem, stopped = ensemble.problem, ensemble.checkpoint
-        passages = (ensemble.recovery_steps, ensemble.semantic_recovery_steps)
-        return cls(
-            problem,
-            method,
-            stopped.weights.copy(),
-            stopped.updates.copy(),
-            stopped.streams.copy(),
-            stopped.fresh_streams.copy(),
-            np.stack(passages, axis=1),
-            stopped.alive.copy(),
-            ensemble.threshold,
-            stopped.samples_done,
-            *_linked(problem, method, method.directions(problem)),
-        )
+    def resumed(self, state: RunState) -> Replicas:
+        """See :meth:`Method.resumed`."""
+        directions = self.directions(state.problem)
+        return Replicas(state, *_linked(state.problem, self, directions))
 
-    @property
-    def steps_done(self) -> int:
-        """Number of whole steps."""
-        return self.samples_done // self.problem.sgd.batch
+
+class Replicas(Run):
+    """Replicas that kernels advance, in threads."""
+
+    def __init__(self, state: RunState, kernels: ModuleType, model: Any) -> None:
+        self.state = state
+        self._kernels, self._model = kernels, model
 
     def overlaps(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The e, m and |w|^2/d of all rows, shape (replicas, L or rows); NaN where diverged."""
-        length, rows = self.problem.length, self.weights.shape[1]
-        states = np.empty((len(self.weights), length + 2 * rows))
-        self.kernels.write_states(self.weights, self.model, states)
-        states[~self.alive] = np.nan
+        """See :meth:`Run.overlaps`."""
+        weights, length = self.state.weights, self.state.problem.length
+        rows = weights.shape[1]
+        states = np.empty((len(weights), length + 2 * rows))
+        self._kernels.write_states(weights, self._model, states)
+        states[~self.state.alive] = np.nan
         return states[:, :length], states[:, length:-rows], states[:, -rows:]
 
     def advance(self, n_samples: int) -> float:
-        """Advance all replicas; return the seconds that the kernels took on all threads."""
-        sgd = self.problem.sgd
-        step_size = sgd.gamma * self.problem.loss.scale / sgd.d
+        """See :meth:`Run.advance`."""
+        state, sgd = self.state, self.state.problem.sgd
+        step_size = sgd.gamma * state.problem.loss.scale / sgd.d
 
         def advance(part: slice) -> float:
-            streams = self.streams[part]
+            streams = state.streams[part]
             labels = self._labels(streams, n_samples)
             start = time.perf_counter()
-            self.kernels.advance_replicas(
+            self._kernels.advance_replicas(
                 streams,
-                self.weights[part],
-                self.updates[part],
-                self.model,
+                state.weights[part],
+                state.updates[part],
+                self._model,
                 labels,
                 sgd.batch,
                 step_size,
-                self.threshold,
-                self.samples_done,
-                self.recovery_steps[part],
-                self.alive[part],
+                state.threshold,
+                state.samples_done,
+                state.recovery_steps[part],
+                state.alive[part],
             )
             return time.perf_counter() - start
 
         seconds = sum(self._in_parts(advance))
-        self.samples_done += n_samples
+        state.samples_done += n_samples
         return seconds
 
     def add_fresh_losses(self, totals: np.ndarray, n_samples: int) -> None:
-        """Add the losses of fresh samples, before the scale of the loss, to each total."""
+        """See :meth:`Run.add_fresh_losses`."""
+        state = self.state
 
         def add(part: slice) -> None:
-            streams = self.fresh_streams[part]
+            streams = state.fresh_streams[part]
             labels = self._labels(streams, n_samples)
-            self.kernels.add_fresh_losses(
-                streams, self.weights[part], self.model, labels, self.alive[part], totals[part]
+            self._kernels.add_fresh_losses(
+                streams, state.weights[part], self._model, labels, state.alive[part], totals[part]
             )
 
         self._in_parts(add)
 
     def _in_parts(self, function: Callable[[slice], Any]) -> list[Any]:
         """Call the function on one part of the replicas for each thread."""
-        bounds = np.linspace(0, len(self.weights), min(thread_count(), len(self.weights)) + 1)
+        replicas = len(self.state.weights)
+        bounds = np.linspace(0, replicas, min(thread_count(), replicas) + 1)
         ends = bounds.astype(int).tolist()
         return map_in_threads(function, map(slice, ends[:-1], ends[1:]))
 
     def _labels(self, streams: np.ndarray, n_samples: int) -> np.ndarray:
         """Labels of the next samples of a target that only Python can evaluate; else no columns."""
-        target = self.problem.target
+        target = self.state.problem.target
         if target.expressions is not None:
             return np.empty((len(streams), n_samples, 0))
         fields = np.empty((len(streams), n_samples, target.length))
-        self.kernels.write_teacher_fields(streams[:, 0].copy(), self.model, fields)
+        self._kernels.write_teacher_fields(streams[:, 0].copy(), self._model, fields)
         return target(fields)
 
 
@@ -185,7 +167,9 @@ def _sizes(problem: Problem) -> str:
     return "LENGTH, RANK, ROWS, OUTPUTS = {}, {}, {}, {}\n".format(*sizes)
 
 
-def _linked(problem: Problem, method: Method, directions: np.ndarray) -> tuple[ModuleType, Any]:
+def _linked(
+    problem: Problem, method: KernelMethod, directions: np.ndarray
+) -> tuple[ModuleType, Any]:
     """The kernels of the problem, and its constants in the form that they take."""
     length, geometry = problem.length, problem.geometry
     target = target_kernel(problem.target)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssiode.dynamics.checks import require_memory_for_records, started
-from ssiode.dynamics.methods import METHODS, Method
+from ssiode.dynamics.methods import Method, RunState
 from ssiode.dynamics.recording import Recording
 from ssiode.dynamics.records import record_steps
-from ssiode.dynamics.replicas import Replicas
 from ssiode.errors import InputError, whole_number
 from ssiode.recovery import check_threshold
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def run_method(
-    method: Method,
+    name: str,
     problem: Problem,
     *,
     e: Any,
@@ -32,8 +32,10 @@ def run_method(
     save: str | Path | None,
     progress: bool,
     settings: dict[str, Any],
+    options: Mapping[str, Any] | None = None,
 ) -> Ensemble:
     """Check the arguments of :func:`ssiode.run_sgd` and run the replicas by the method."""
+    method = Method.known[name]
     problem = started(problem, e, m, settings)
     if save is not None:
         problem.to_tables()
@@ -42,9 +44,9 @@ def run_method(
     first_replica = whole_number("first_replica", first_replica, minimum=0)
     steps = record_steps(problem.sgd.steps, records, spacing)
     require_memory_for_records(problem, len(steps), method.entries(problem))
-    run = Replicas.start(problem, method, threshold, first_replica)
+    run = method.start(problem, threshold, first_replica, options or {})
     path = None if save is None else Path(save)
-    return Recording(run, steps, fresh_samples, first_replica, path).go(progress)
+    return Recording(run, name, steps, fresh_samples, first_replica, path).go(progress)
 
 
 def resume_run(
@@ -75,6 +77,6 @@ def resume_run(
         )
     if save is not None:
         ensemble.problem.to_tables()
-    run = Replicas.resumed(ensemble, METHODS[ensemble.method])
+    run = Method.known[ensemble.method].resumed(RunState.stopped(ensemble))
     path = None if save is None else Path(save)
     return Recording.resumed(run, ensemble, path).go(progress)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ssiode.dynamics.methods import Method, Purpose, register
+import numpy as np
+
+from ssiode.dynamics.methods import Purpose
+from ssiode.dynamics.replicas import KernelMethod
 from ssiode.dynamics.run import run_method
 from ssiode.dynamics.start import random_directions, vector_weights
 from ssiode.recovery import DEFAULT_THRESHOLD
@@ -14,17 +17,25 @@ if TYPE_CHECKING:
     from ssiode.problem import Problem
     from ssiode.results import Ensemble
 
-_DIRECT = register(
-    Method(
-        name="sgd",
-        kernel="direct_sgd",
-        purposes=(Purpose.TOKENS, Purpose.LABEL_NOISE),
-        entries=lambda problem: problem.sgd.d,
-        sums_beside=0,
-        directions=random_directions,
-        weights=vector_weights,
-    )
-)
+
+class DirectSGD(KernelMethod):
+    """Steps on d-dimensional vectors."""
+
+    name = "sgd"
+    kernel = "direct_sgd"
+    purposes = (Purpose.TOKENS, Purpose.LABEL_NOISE)
+
+    def entries(self, problem: Problem) -> int:
+        """See :meth:`Method.entries`."""
+        return problem.sgd.d
+
+    def directions(self, problem: Problem) -> np.ndarray:
+        """See :meth:`KernelMethod.directions`."""
+        return random_directions(problem)
+
+    def weights(self, problem: Problem, directions: np.ndarray, replica: int) -> np.ndarray:
+        """See :meth:`KernelMethod.weights`."""
+        return vector_weights(problem, directions, replica)
 
 
 def run_sgd(
@@ -93,7 +104,7 @@ def run_sgd(
     ([0, 1000, 2000], True)
     """
     return run_method(
-        _DIRECT,
+        "sgd",
         problem,
         e=e,
         m=m,

@@ -40,12 +40,7 @@ def vector_weights(problem: Problem, directions: np.ndarray, replica: int) -> np
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-def coordinate_directions(problem: Problem) -> np.ndarray:
-    """The orthonormal basis itself, shape (r, r)."""
-    return np.eye(problem.geometry.rank)
-
-
-def coordinate_weights(problem: Problem, directions: np.ndarray, replica: int) -> np.ndarray:
+def coordinate_weights(problem: Problem, replica: int) -> np.ndarray:
     """The r coordinates of weights of the same law and the norm of their rest, (rows, r + 1)."""
     geometry = problem.geometry
     fixed = problem.initial.fixed_state(geometry)

@@ -9,7 +9,7 @@ def vector_field(
     v: np.ndarray,
     metric: np.ndarray,
     gradient: np.ndarray,
-    second_moment: float,
+    second_moment: float | np.ndarray,
     gamma: float,
     batch: int = 1,
 ) -> np.ndarray:
@@ -25,10 +25,10 @@ def vector_field(
 
     Parameters
     ----------
-    v, gradient : arrays of shape (L + 1,)
+    v, gradient : arrays of shape (..., L + 1)
     metric : array of shape (L + 1, L + 1)
         Gram matrix Gamma of the encoding and the teacher.
-    second_moment : float
+    second_moment : float or array of shape (...)
         V >= 0.
     gamma : float
         Learning rate >= 0; 0 is gradient flow.
@@ -40,5 +40,7 @@ def vector_field(
     >>> vector_field(np.array([0.0, 0.5]), np.eye(2), np.array([1.0, -1.0]), 2.0, 0.1).tolist()
     [-1.0, 0.7]
     """
-    flow = metric @ gradient - v * (v @ gradient)
-    return -flow - gamma / (2 * batch) * second_moment * v
+    # Sums of a few terms without BLAS, so that a state does not depend on those beside it.
+    descent = np.sum(metric * gradient[..., None, :], axis=-1)
+    flow = descent - v * np.sum(v * gradient, axis=-1, keepdims=True)
+    return -flow - gamma / (2 * batch) * np.asarray(second_moment)[..., None] * v

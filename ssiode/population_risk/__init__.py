@@ -1,5 +1,6 @@
 """The population risk R(e, m), its gradient and the second moment V of the gradient."""
 
+from ssiode.population_risk.fluctuations import Fluctuations
 from ssiode.population_risk.montecarlo import MonteCarloEngine
 from ssiode.population_risk.protocol import RiskEngine, RiskEvaluation
 from ssiode.population_risk.quadrature import QuadratureEngine
@@ -7,6 +8,7 @@ from ssiode.population_risk.selection import make_engine, risk
 from ssiode.population_risk.series import SeriesEngine
 
 __all__ = [
+    "Fluctuations",
     "MonteCarloEngine",
     "QuadratureEngine",
     "RiskEngine",

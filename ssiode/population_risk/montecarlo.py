@@ -103,11 +103,11 @@ class MonteCarloEngine(RiskEngine):
         floats_per_sample = 8 * problem.length + 8 * problem.target.n_outputs + 8 + n_controls
         require_memory({"samples": float(self.samples) * floats_per_sample})
         self._average = Averager(problem)
-        self._nodes = self._node_set(range(self.blocks), self._log2_block)
+        self._nodes = self._node_set(range(self.blocks), self._log2_block, self._has_noise)
         self._controls: ControlVariates | None = None
         if degree:
             self._pilot_nodes = self._node_set(
-                range(self.blocks, self.blocks + 1), int(np.log2(self._pilot))
+                range(self.blocks, self.blocks + 1), int(np.log2(self._pilot)), self._has_noise
             )
             values = [
                 control_values(nodes.z_star[:, 0], nodes.noise[:, 0], degree)
@@ -273,10 +273,19 @@ class MonteCarloEngine(RiskEngine):
             self.control_variates,
         )
 
-    def _node_set(self, streams: range, log2_block: int) -> NodeSet:
+    def noisy_nodes(self) -> NodeSet:
+        """The samples as nodes whose labels hold their noise; each block has the weight 1."""
+        is_noisy = self.problem.label_noise > 0
+        return self._node_set(range(self.blocks), self._log2_block, is_noisy)
+
+    @property
+    def _has_noise(self) -> bool:
+        """Whether labels need noise, because it does not separate in the loss."""
+        return self.problem.label_noise > 0 and not self.problem.loss.noise_is_additive
+
+    def _node_set(self, streams: range, log2_block: int, noisy: bool) -> NodeSet:
         """One block of 2^log2_block samples from each of the streams."""
         problem, length = self.problem, self.problem.length
-        noisy = problem.label_noise > 0 and not problem.loss.noise_is_additive
         n_noise = problem.target.n_outputs if noisy else 0
         normals = self._normals(2 * length + n_noise, streams, log2_block)
         z_star = normals[:, None, :length] * _SIGNS[:, None]

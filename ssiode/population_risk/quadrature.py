@@ -147,6 +147,11 @@ class QuadratureEngine(RiskEngine):
         return engine
 
     @property
+    def nodes(self) -> NodeSet:
+        """The nodes of the rule, of the total weight 1."""
+        return self._nodes
+
+    @property
     def settings(self) -> str:
         """The order."""
         return f"{self.order} nodes per axis"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,8 @@ class Ensemble:
     seconds_per_step : float or None
         Time of one step of one replica on one thread, compilation and start-up left out; None when
         nothing was timed.
+    options : mapping
+        Settings of the method beside those of the problem.
     checkpoint : Checkpoint or None
         Where an interrupted run stopped; :func:`ssiode.resume_run` goes on from there.
     """
@@ -70,6 +73,7 @@ class Ensemble:
     seconds_per_step: float | None
     first_replica: int = 0
     squared_norms: np.ndarray | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
     checkpoint: Checkpoint | None = None
 
     @property
@@ -146,6 +150,7 @@ class Ensemble:
                 "replicas": replicas,
                 "seed": self.seed,
                 "first_replica": self.first_replica,
+                "options": dict(self.options),
                 "status": self.status,
                 "message": self.message,
                 "seconds_per_step": self.seconds_per_step,

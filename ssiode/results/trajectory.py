@@ -10,6 +10,7 @@ import numpy as np
 from ssiode.results.provenance import provenance
 
 if TYPE_CHECKING:
+    from ssiode.dynamics.band import Band
     from ssiode.problem import Problem
 
 
@@ -62,6 +63,21 @@ class Trajectory:
     def v(self) -> np.ndarray:
         """States (e, m), shape (n, L + 1)."""
         return np.column_stack([self.e, self.m])
+
+    def band(self, d: int | None = None, **options: Any) -> Band:
+        """Return the Gaussian band around this solution in which SGD at finite d moves.
+
+        See :func:`ssiode.dynamics.fluctuation_band`, whose arguments these are.
+
+        >>> from ssiode import Problem, Target, TiedNetwork, solve_ode
+        >>> linear = Problem(Target("z1"), TiedNetwork("identity"))
+        >>> band = solve_ode(linear, gamma=0.1, t_max=1.0, m=0.1).band(d=10**6)
+        >>> bool(band.deviation[0, 1] == 0 < band.deviation[-1, 1] < 1e-3)
+        True
+        """
+        from ssiode.dynamics.band import fluctuation_band
+
+        return fluctuation_band(self, d, **options)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""

@@ -41,9 +41,9 @@ def equal(first, second):
     return all(np.array_equal(a, b, equal_nan=True) for a, b in parts if a is not None)
 
 
-def interrupt(monkeypatch, name, call):
+def interrupt(monkeypatch, name, call, kind=replicas.Replicas):
     """Send Ctrl-C from within a call of a method of the replicas."""
-    original, calls = getattr(replicas.Replicas, name), []
+    original, calls = getattr(kind, name), []
 
     def interrupted(self, *arguments):
         calls.append(1)
@@ -51,7 +51,7 @@ def interrupt(monkeypatch, name, call):
             signal.raise_signal(signal.SIGINT)
         return original(self, *arguments)
 
-    monkeypatch.setattr(replicas.Replicas, name, interrupted)
+    monkeypatch.setattr(kind, name, interrupted)
 
 
 @pytest.mark.parametrize("method", RUNS)

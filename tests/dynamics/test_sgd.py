@@ -160,12 +160,13 @@ def test_random_weights_are_uniform_on_the_sphere(name):
 def test_overlaps_are_those_of_the_weights(monkeypatch):
     kept = {}
 
-    class Spy(replicas.Replicas):
-        def overlaps(self):
-            kept[self.steps_done] = (self.weights.copy(), self.model)
-            return super().overlaps()
+    original = replicas.Replicas.overlaps
 
-    monkeypatch.setattr("ssiode.dynamics.run.Replicas", Spy)
+    def overlaps(self):
+        kept[self.state.steps_done] = (self.state.weights.copy(), self._model)
+        return original(self)
+
+    monkeypatch.setattr(replicas.Replicas, "overlaps", overlaps)
     run = run_sgd(CORRELATED, e=(0.1, 0.3), m=0.3, gamma=0.5, d=30, steps=60, replicas=3, records=4)
     for record, step in enumerate(run.steps):
         weights, model = kept[int(step)]

@@ -15,8 +15,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from ssiode import Attention, Encoding, Problem, Target, TiedNetwork
-from ssiode.dynamics.methods import METHODS
-from ssiode.dynamics.replicas import Replicas
+from ssiode.dynamics import Method
 
 D = 1000
 LENGTH = 2
@@ -54,7 +53,7 @@ def threads(number: int) -> Iterator[None]:
 def stepper(problem: Problem, method: str, steps: int, replicas: int = 1) -> Callable[[], object]:
     """Return a function that does so many steps of each replica, from wherever they are."""
     problem = problem.replace(replicas=replicas, gamma=0.05)
-    run = Replicas.start(problem, METHODS[method], threshold=1.0, first_replica=0)
+    run = Method.known[method].start(problem, 1.0, 0, {})
     return lambda: run.advance(steps)
 
 
