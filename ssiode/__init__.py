@@ -34,6 +34,7 @@ _HOME = {
     "run_chain": "ssiode.dynamics",
     "run_diffusion": "ssiode.dynamics",
     "run_sgd": "ssiode.dynamics",
+    "scaling": "ssiode.recovery_scaling",
     "sie": "ssiode.exponent",
     "solve_ode": "ssiode.dynamics",
     "validate": "ssiode.validation",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from ssiode.recovery_scaling import Scaling
     from ssiode.results import Ensemble, Trajectory
 
 _FORMATS = (".png", ".pdf", ".svg")
@@ -27,6 +28,7 @@ POSITIONAL_COLOURS = ("#0072B2", "#009E73", "#56B4E9", "#CC79A7", "#E69F00", "#9
 _DASHES = ("-", (0, (5, 2)), (0, (1, 1)), (0, (5, 2, 1, 2)))
 _MARKERS = ("o", "s", "^", "D")
 _MOST_IN_LEGEND = 12
+_LAWS = {1: "d", 2: r"d\,\log^2 d"}
 
 
 def new_figure(width: float = 6.0, height: float = 3.6) -> Figure:
@@ -158,3 +160,61 @@ def plot_agreement(ax: Axes, trajectory: Trajectory, ensemble: Ensemble) -> list
         handlelength=2.6,
     )
     return simulated + lines
+
+
+def plot_scaling(ax: Axes, scaling: Scaling) -> list[Artist]:
+    """Draw median steps with their quartiles over d, the fitted law and that of Theorem 1.
+
+    The theorem gives no constant: its law goes through the geometric mean of the medians. At order
+    2 the fitted law is A d log d (log d + b), with the shift b that log^2 d leaves out. Returns the
+    medians, and where there are any the fitted law and the theorem's.
+    """
+    points = [point for point in scaling.points if point.median]
+    dims = np.array([point.d for point in points], dtype=float)
+    medians = np.array([point.median for point in points], dtype=float)
+    quartiles = [(point.quantile(0.25), point.quantile(0.75)) for point in points]
+    bars = [
+        (median - low, 0.0 if high is None else high - median)
+        for median, (low, high) in zip(medians, quartiles, strict=True)
+    ]
+    artists: list[Artist] = [
+        ax.errorbar(
+            dims,
+            medians,
+            yerr=np.reshape(bars, (-1, 2)).T,
+            fmt="o",
+            ms=4,
+            lw=1,
+            capsize=2.5,
+            color=POSITIONAL_COLOURS[0],
+            label="medians and quartiles",
+            zorder=3,
+        )
+    ]
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_xlabel("$d$")
+    ax.set_ylabel(rf"steps $\tau$ to $|{scaling.overlap}| \geq {scaling.threshold:g}$")
+    if not points:
+        ax.set_xlim(min(scaling.requested_dims) / 2, 2 * max(scaling.requested_dims))
+        ax.text(0.5, 0.5, "no median", ha="center", va="center", transform=ax.transAxes)
+        return artists
+    grid = np.geomspace(dims.min(), dims.max(), 100)
+    if scaling.logarithm is not None:
+        _, line, _ = scaling.logarithm
+        constant, slope = line.parameters
+        fitted = grid * np.log(grid) * (slope * np.log(grid) + constant)
+        label = rf"fit $\propto d\,\log d\,(\log d {constant / slope:+.2g})$"
+    elif scaling.power is not None:
+        constant, slope = scaling.power.parameters
+        fitted = np.exp(constant) * grid**slope
+        label = rf"fit $\propto d^p$, $p = {slope:.3g} \pm {scaling.power.error:.1g}$"
+    if scaling.power is not None:
+        artists += ax.plot(grid, fitted, "-", color=POSITIONAL_COLOURS[0], label=label)
+    law = np.array([scaling.law.steps(d) for d in grid.tolist()])
+    at_points = np.array([scaling.law.steps(d) for d in dims.tolist()])
+    law *= np.exp(np.mean(np.log(medians / at_points)))
+    label = rf"Theorem 1, $\propto {_LAWS.get(scaling.law.order, f'd^{{{scaling.law.power}}}')}$"
+    artists += ax.plot(grid, law, "--", color=SEMANTIC_COLOUR, label=label)
+    ax.legend(frameon=False, fontsize="small", loc="upper left")
+    return artists

@@ -7,7 +7,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ssiode import Encoding, InputError, Problem, Target, TiedNetwork
+from ssiode import Encoding, InputError, Problem, Target, TiedNetwork, scaling
 from ssiode.plots import (
     POSITIONAL_COLOURS,
     SEMANTIC_COLOUR,
@@ -17,6 +17,7 @@ from ssiode.plots import (
     new_figure,
     plot_agreement,
     plot_ensemble,
+    plot_scaling,
     plot_trajectory,
     save_figure,
 )
@@ -189,3 +190,24 @@ def test_labels_of_long_sequences_are_drawn(tmp_path):
     assert len(ax.get_legend().get_texts()) == 10
     assert ax.get_legend().get_texts()[-1].get_text() == "$m$"
     save_figure(figure, tmp_path / "long.png")
+
+
+def test_scaling_is_drawn_as_medians_and_two_laws(ax):
+    found = scaling(Problem(Target("z1"), TiedNetwork("identity")), [100, 200, 400], replicas=8)
+    bars, fitted, law = plot_scaling(ax, found)
+    points, caps, _ = bars
+    assert np.array_equal(points.get_xydata(), np.column_stack([found.dims, found.steps]))
+    low, high = (cap.get_ydata() for cap in caps)
+    assert np.allclose(low, [point.quantile(0.25) for point in found.points])
+    assert np.allclose(high, [point.quantile(0.75) for point in found.points])
+    x, y = fitted.get_data()
+    assert np.allclose(np.diff(np.log(y)) / np.diff(np.log(x)), found.exponent)
+    x, y = law.get_data()
+    assert np.allclose(y / x, np.exp(np.mean(np.log(np.divide(found.steps, found.dims)))))
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+
+
+def test_scaling_without_a_median_says_so(ax):
+    linear = Problem(Target("z1"), TiedNetwork("identity"))
+    plot_scaling(ax, scaling(linear, [100, 200], replicas=2, max_steps=1))
+    assert [text.get_text() for text in ax.texts] == ["no median"]
