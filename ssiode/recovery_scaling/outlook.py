@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 MEDIAN_START = 0.6744897501960817
 
 _LOWEST = 0.05
+_SMALLEST_RANGE = 4.0
 _POINTS = 13
 _ERRORS = 4.0
 _CLEAR_ORDER = 0.25
@@ -38,8 +39,10 @@ class Outlook:
 
     Attributes
     ----------
+    threshold : float
+        eta.
     overlaps : array of shape (n,)
-        Overlaps |m|, increasing up to the threshold eta.
+        Overlaps |m|, increasing from 0.05 to eta, or to 0.2 if that is larger.
     drift : array of shape (2, n)
         Growth :math:`(1 - m^2) D` of |m| without noise, at positive and at negative m; 0 where it
         is not larger than four times its error.
@@ -51,6 +54,7 @@ class Outlook:
         Whether m is the only overlap, so that nothing else can lead away from the origin.
     """
 
+    threshold: float
     overlaps: np.ndarray
     drift: np.ndarray
     noise: np.ndarray
@@ -100,12 +104,13 @@ class Outlook:
         """Steps from a median start to the threshold by the ODE; None if it does not get there."""
         drift, noise = self.drift[self._best], self.noise[self._best]
         # At order 1 the median run starts at m = 0, as half of the starts have the other sign.
-        start = 1e-3 * self.overlaps[-1] if order == 1 else MEDIAN_START / np.sqrt(d)
-        grid = np.geomspace(start, self.overlaps[-1], 400)
+        end = min(self.threshold, self.overlaps[-1])
+        start = 1e-3 * end if order == 1 else MEDIAN_START / np.sqrt(d)
+        grid = np.geomspace(start, end, 400)
         powers = drift[0] * (grid / self.overlaps[0]) ** (order - 1)
         drifts = np.where(grid < self.overlaps[0], powers, np.interp(grid, self.overlaps, drift))
         growth = drifts - 0.5 * gamma * np.interp(grid, self.overlaps, noise) * grid
-        if start >= self.overlaps[-1] or not np.all(growth > 0):
+        if start >= end or not np.all(growth > 0):
             return None
         return float(np.trapezoid(1 / growth, grid) * d / gamma)
 
@@ -120,9 +125,8 @@ def look_ahead(problem: Problem, threshold: float) -> Outlook | None:
     """
     from ssiode.population_risk import make_engine
 
-    lowest = min(_LOWEST, threshold / 4)
-    overlaps = np.geomspace(lowest, threshold * (1 - 1e-9), _POINTS)
-    overlaps[1] = 2 * lowest if 2 * lowest < overlaps[2] else overlaps[1]
+    highest = max(threshold, _SMALLEST_RANGE * _LOWEST)
+    overlaps = np.geomspace(_LOWEST, highest * (1 - 1e-9), _POINTS)
     signed = np.concatenate([overlaps, -overlaps])
     try:
         states = np.array([problem.geometry.state(None, m) for m in signed])
@@ -136,14 +140,15 @@ def look_ahead(problem: Problem, threshold: float) -> Outlook | None:
     if not np.all(np.isfinite(growth)) or not np.all(noise > 0):
         return None
     is_whole = problem.geometry.rank == 1
-    return Outlook(overlaps, growth, noise, _seen_order(overlaps, growth), is_whole)
+    return Outlook(threshold, overlaps, growth, noise, _seen_order(overlaps, growth), is_whole)
 
 
 def _seen_order(overlaps: np.ndarray, growth: np.ndarray) -> int | None:
-    near, far = (np.abs(growth[:, i]) / (1 - overlaps[i] ** 2) for i in (0, 1))
+    second = int(np.searchsorted(overlaps, 2 * overlaps[0]))
+    near, far = (np.abs(growth[:, i]) / (1 - overlaps[i] ** 2) for i in (0, second))
     if not np.all(near > 0) or not np.all(far > 0):
         return None
     # The mean over both signs has no correction of the next order.
-    slope = np.log(far.mean() / near.mean()) / np.log(overlaps[1] / overlaps[0])
+    slope = np.log(far.mean() / near.mean()) / np.log(overlaps[second] / overlaps[0])
     order = round(slope) + 1
     return order if abs(slope + 1 - order) < _CLEAR_ORDER and order >= 1 else None

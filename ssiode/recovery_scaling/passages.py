@@ -170,6 +170,19 @@ class Counting:
         return np.isin(np.sign(start), self.sides)
 
 
+def checked(problem: Problem, method: str) -> Problem:
+    """Return the problem if it can be run.
+
+    Raises
+    ------
+    InputError
+        If d < L + 2, the target is not finite, or more memory is needed than there is.
+    """
+    problem = started(problem, None, None, {})
+    require_memory_for_records(problem, 1, Method.known[method].entries(problem))
+    return problem
+
+
 def first_passages(
     problem: Problem,
     method: str,
@@ -183,9 +196,8 @@ def first_passages(
     The steps of each replica depend on seed and dimension alone. A replica that recovered is not
     run further.
     """
-    problem = started(problem, None, None, {})
+    problem = checked(problem, method)
     way, sgd = Method.known[method], problem.sgd
-    require_memory_for_records(problem, 1, way.entries(problem))
     run = way.start(problem, counting.threshold, 0, {})
     _, m, _ = run.overlaps()
     start = m[:, 0] if m.shape[1] == 1 else np.sqrt(np.mean(m**2, axis=1))

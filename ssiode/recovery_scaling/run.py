@@ -12,7 +12,13 @@ from ssiode.interrupts import held_interrupts
 from ssiode.recovery import DEFAULT_THRESHOLD, check_threshold
 from ssiode.recovery_scaling.law import RecoveryLaw
 from ssiode.recovery_scaling.outlook import Outlook, look_ahead
-from ssiode.recovery_scaling.passages import Counting, RecoveryPoint, first_passages, seed_at
+from ssiode.recovery_scaling.passages import (
+    Counting,
+    RecoveryPoint,
+    checked,
+    first_passages,
+    seed_at,
+)
 from ssiode.recovery_scaling.result import GammaTrial, Scaling
 from ssiode.settings import InitialCondition
 from ssiode.student import Attention, LinearAttention
@@ -120,15 +126,16 @@ def scaling(
         max_steps = whole_number("max_steps", max_steps, minimum=1)
     outlook = look_ahead(problem, threshold)
     law, remark = known_law(problem, outlook, sie)
-    checked = _dims(problem, dims, law, method)
+    dims = _dims(problem, dims, law, method)
+    checked(problem.replace(d=dims[-1]), method)  # before any of them takes its time
     constant = _start_constant(constant, outlook, law)
     counting = Counting(threshold, _OVERLAPS.index(overlap), _sides(outlook, law))
     with held_interrupts() as interrupted:
         plan = _Plan(problem, method, counting, law, outlook, max_steps, interrupted, progress)
         trials: tuple[GammaTrial, ...] = ()
         if search_gamma and not plan.is_hopeless:
-            constant, trials = plan.searched(plan.search_d(checked[0]), constant)
-        points = plan.points(checked, constant)
+            constant, trials = plan.searched(plan.search_d(dims[0]), constant)
+        points = plan.points(dims, constant)
         was_interrupted = interrupted()
     return Scaling(
         problem=problem,
@@ -138,7 +145,7 @@ def scaling(
         constant=constant,
         threshold=threshold,
         overlap=overlap,
-        requested_dims=checked,
+        requested_dims=dims,
         points=tuple(points),
         trials=trials,
         sides=counting.sides if law.order >= 2 and outlook is not None else None,

@@ -211,6 +211,35 @@ def test_an_interrupt_keeps_what_was_measured(monkeypatch):
     assert found.exponent is not None
 
 
+def test_an_interrupted_search_has_no_points(monkeypatch):
+    def interrupting(self, n_samples):
+        signal.raise_signal(signal.SIGINT)
+        return advance(self, n_samples)
+
+    advance = Replicas.advance
+    monkeypatch.setattr(Replicas, "advance", interrupting)
+    found = scaling(ORDER_2, [100, 200], replicas=8, search_gamma=True)
+    assert (found.status, found.dims, found.exponent) == ("interrupted", (), None)
+    assert found.message == "interrupted: 0 of 2 dimensions have a median"
+    assert found.as_dict()["steps"] == ()
+    assert found.figure().axes
+
+
+def test_a_start_beyond_the_threshold_is_named():
+    found = scaling(ORDER_3, [100, 200], replicas=16, threshold=0.001)
+    assert found.law.order == 3
+    assert found.exponent is None
+    assert "at d = 100 the median start has recovered; leave this d out or raise eta" in (
+        found.message
+    )
+
+
+def test_memory_is_checked_before_anything_runs(monkeypatch):
+    monkeypatch.setattr(Replicas, "advance", lambda *_: pytest.fail("it ran"))
+    with pytest.raises(InputError, match="memory"):
+        scaling(ORDER_2, [100, 10**11], replicas=8, method="sgd")
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
