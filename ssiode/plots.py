@@ -166,8 +166,9 @@ def plot_scaling(ax: Axes, scaling: Scaling) -> list[Artist]:
     """Draw median steps with their quartiles over d, the fitted law and that of Theorem 1.
 
     The theorem gives no constant: its law goes through the geometric mean of the medians. At order
-    2 the fitted law is A d log d (log d + b), with the shift b that log^2 d leaves out. Returns the
-    medians, and where there are any the fitted law and the theorem's.
+    2 the fitted law is A d log d (log d + b), with the shift b that log^2 d leaves out. A dimension
+    without a median has a triangle where its runs ended. Returns the medians, and what there is of
+    the triangles, the fitted law and the theorem's.
     """
     points = [point for point in scaling.points if point.median]
     dims = np.array([point.d for point in points], dtype=float)
@@ -195,9 +196,21 @@ def plot_scaling(ax: Axes, scaling: Scaling) -> list[Artist]:
     ax.set_yscale("log")
     ax.set_xlabel("$d$")
     ax.set_ylabel(rf"steps $\tau$ to $|{scaling.overlap}| \geq {scaling.threshold:g}$")
+    unknown = [point for point in scaling.points if not point.median and point.steps_run]
+    if unknown:
+        artists += ax.plot(
+            [point.d for point in unknown],
+            [point.steps_run for point in unknown],
+            "^",
+            color=POSITIONAL_COLOURS[0],
+            mfc="white",
+            label="no median up to here",
+        )
     if not points:
+        if not unknown:
+            ax.set_ylim(1, 10)
         ax.set_xlim(min(scaling.requested_dims) / 2, 2 * max(scaling.requested_dims))
-        ax.text(0.5, 0.5, "no median", ha="center", va="center", transform=ax.transAxes)
+        ax.legend(frameon=False, fontsize="small", loc="upper left")
         return artists
     grid = np.geomspace(dims.min(), dims.max(), 100)
     if scaling.logarithm is not None:

@@ -1,5 +1,7 @@
 """Figures: the data on the artists, the files, and what is refused. No pixels."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from matplotlib.collections import FillBetweenPolyCollection
@@ -207,7 +209,15 @@ def test_scaling_is_drawn_as_medians_and_two_laws(ax):
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
 
 
-def test_scaling_without_a_median_says_so(ax):
+def test_scaling_without_a_median_shows_where_it_ended(ax, tmp_path):
     linear = Problem(Target("z1"), TiedNetwork("identity"))
-    plot_scaling(ax, scaling(linear, [100, 200], replicas=2, max_steps=1))
-    assert [text.get_text() for text in ax.texts] == ["no median"]
+    _, ends = plot_scaling(ax, scaling(linear, [100, 200], replicas=2, max_steps=3))
+    assert ends.get_xydata().tolist() == [[100, 3]]
+    save_figure(ax.figure, tmp_path / "scaling.png")
+
+
+def test_scaling_with_nothing_measured_is_empty_axes(ax, tmp_path):
+    linear = Problem(Target("z1"), TiedNetwork("identity"))
+    found = scaling(linear, [100, 200], replicas=2, max_steps=3)
+    plot_scaling(ax, dataclasses.replace(found, points=()))
+    save_figure(ax.figure, tmp_path / "scaling.png")

@@ -27,6 +27,7 @@ _LOWEST = 0.05
 _SMALLEST_RANGE = 4.0
 _POINTS = 13
 _ERRORS = 4.0
+_EXACT = 1e-8
 _CLEAR_ORDER = 0.25
 # The default learning rate is this part of the one at which noise stops the growth, from d = 100.
 _SAFE_SHARE = 0.5
@@ -52,6 +53,8 @@ class Outlook:
         The order n, if the drift shows it.
     is_whole : bool
         Whether m is the only overlap, so that nothing else can lead away from the origin.
+    is_exact : bool
+        Whether a drift near the origin that is not seen is zero, and not lost in errors.
     """
 
     threshold: float
@@ -60,11 +63,12 @@ class Outlook:
     noise: np.ndarray
     seen_order: int | None
     is_whole: bool
+    is_exact: bool
 
     @property
     def sides(self) -> tuple[int, ...] | None:
-        """Signs of m from which |m| grows; None if m is not the only overlap."""
-        if not self.is_whole:
+        """Signs of m from which |m| grows; None if m is not the only overlap, or if unknown."""
+        if not self.is_whole or not (self.is_exact or self.drift[:, 0].all()):
             return None
         return tuple(
             sign for sign, drift in zip((1, -1), self.drift[:, 0], strict=True) if drift > 0
@@ -99,6 +103,10 @@ class Outlook:
             beyond = bounds[self.overlaps >= start]
             bound = min(at_start, beyond.min()) / RecoveryLaw(order).rate(_REFERENCE_D)
         return float(f"{_SAFE_SHARE * bound:.2g}")
+
+    def turning_steps(self, d: int, gamma: float) -> float:
+        """Steps in which noise alone makes overlaps smaller by a factor e."""
+        return 2 * d / (gamma**2 * float(self.noise[:, 0].max()))
 
     def steps(self, d: int, gamma: float, order: int) -> float | None:
         """Steps from a median start to the threshold by the ODE; None if it does not get there."""
@@ -139,8 +147,17 @@ def look_ahead(problem: Problem, threshold: float) -> Outlook | None:
     noise = found.value[:, -1].reshape(2, _POINTS) / problem.sgd.batch
     if not np.all(np.isfinite(growth)) or not np.all(noise > 0):
         return None
-    is_whole = problem.geometry.rank == 1
-    return Outlook(threshold, overlaps, growth, noise, _seen_order(overlaps, growth), is_whole)
+    near = error.reshape(2, _POINTS)[:, 0]
+    return Outlook(
+        threshold=threshold,
+        overlaps=overlaps,
+        drift=growth,
+        noise=noise,
+        seen_order=_seen_order(overlaps, growth),
+        is_whole=problem.geometry.rank == 1,
+        # The root of V is the size that the drift of one sample has.
+        is_exact=bool(np.all(near < _EXACT * np.sqrt(found.value[0, -1]))),
+    )
 
 
 def _seen_order(overlaps: np.ndarray, growth: np.ndarray) -> int | None:

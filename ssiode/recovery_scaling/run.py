@@ -33,7 +33,10 @@ _SMALLEST_D, _LARGEST_D = 10, 10**12
 # many steps of all replicas together.
 _ODE_TIMES, _LAW_TIMES = 30.0, 10.0
 _STEPS_TOGETHER = {"chain": 1e8, "sgd": 1e6}
+# Where nothing is learned: in longer runs noise takes weights to eta by chance.
+_TURNS_TO_CONFIRM = 10.0
 _STEPS_TO_CONFIRM = {"chain": 2e7, "sgd": 2e5}
+_RATE_TO_CONFIRM, _REFERENCE_D = 0.1, 100
 _USE_OF_SEARCH = 2
 _SHORTEST_SEARCH = 40.0  # d eta^2
 _MOST_TRIALS = 8  # in each direction
@@ -226,8 +229,10 @@ def _start_constant(given: float | None, outlook: Outlook | None, law: RecoveryL
     if found is not None:
         return found
     if outlook is not None and outlook.is_whole:
-        # Nothing grows; a rate at which it can be seen not to.
-        return float(f"{0.1 / outlook.noise.max():.2g}")
+        # Nothing grows; a rate at which noise alone turns the weights in ten units of time or so,
+        # so that they could be seen to learn.
+        rate = _RATE_TO_CONFIRM / outlook.noise.max() / law.rate(_REFERENCE_D)
+        return float(f"{rate:.2g}")
     why = "is not available" if outlook is None else "does not fall along m alone"
     raise InputError(
         f"no learning rate is known, as the risk of this problem {why}; give a constant "
@@ -292,7 +297,8 @@ class _Plan:
             return self.max_steps
         replicas = self.problem.sgd.replicas
         if self.is_hopeless:
-            return _STEPS_TO_CONFIRM[self.method] / replicas
+            turning = self.outlook.turning_steps(d, constant * self.law.rate(d))
+            return min(_TURNS_TO_CONFIRM * turning, _STEPS_TO_CONFIRM[self.method] / replicas)
         if points and points[-1].median:
             return _LAW_TIMES * points[-1].median * self.law.steps(d) / self.law.steps(points[-1].d)
         expected = None

@@ -26,14 +26,16 @@ def test_text_gives_the_fit(ssiode):
     assert "tau / d = A log d (log d + b)" in out
 
 
-def test_what_is_not_learned_is_said(ssiode):
+def test_what_is_not_learned_is_said(ssiode, tmp_path):
     control = ("--target", "He4(z1) + He4(z2)", "--student", "attention", "--max-steps", 2000)
     data = ssiode("scaling", *control, *RUN, "--json").json
     assert data["exponent"] is data["exponent_error"] is data["agrees"] is None
     assert data["steps"] == [None]
     assert data["predicted"] == 3
     assert "does not learn" in data["message"]
-    assert "no exponent" in ssiode("scaling", *control, *RUN).out
+    figure = tmp_path / "scaling.png"
+    assert "no exponent" in ssiode("scaling", *control, *RUN, "--figure", figure).out
+    assert figure.exists()
 
 
 def test_wrong_signs_are_shown(ssiode):

@@ -222,7 +222,7 @@ def test_an_interrupted_search_has_no_points(monkeypatch):
     assert (found.status, found.dims, found.exponent) == ("interrupted", (), None)
     assert found.message == "interrupted: 0 of 2 dimensions have a median"
     assert found.as_dict()["steps"] == ()
-    assert found.figure().axes
+    found.figure().canvas.draw()
 
 
 def test_a_start_beyond_the_threshold_is_named():
