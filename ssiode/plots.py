@@ -27,6 +27,7 @@ SEMANTIC_COLOUR = "#D55E00"
 POSITIONAL_COLOURS = ("#0072B2", "#009E73", "#56B4E9", "#CC79A7", "#E69F00", "#999999")
 _DASHES = ("-", (0, (5, 2)), (0, (1, 1)), (0, (5, 2, 1, 2)))
 _MARKERS = ("o", "s", "^", "D")
+_MEAN_MARKERS = {"chain": "x", "diffusion": "+"}
 _MOST_IN_LEGEND = 12
 _LAWS = {1: "d", 2: r"d\,\log^2 d"}
 
@@ -130,14 +131,39 @@ def plot_ensemble(ax: Axes, ensemble: Ensemble, components: Sequence[int]) -> li
     return artists
 
 
-def plot_agreement(ax: Axes, trajectory: Trajectory, ensemble: Ensemble) -> list[Artist]:
-    """Overlay the ODE and the SGD ensemble, leaving out statistics that are zero throughout."""
+def plot_means(
+    ax: Axes, ensemble: Ensemble, components: Sequence[int], marker: str
+) -> list[Artist]:
+    """Draw the mean over replicas as small markers; return them."""
+    colours = component_colours(ensemble.e.shape[2])
+    every = max(1, len(ensemble.t) // 25)
+    means = ensemble.v.mean(axis=0)
+    return [
+        ax.plot(
+            ensemble.t[::every], means[::every, i], marker, ms=5, mew=1, color=colours[i], zorder=4
+        )[0]
+        for i in components
+    ]
+
+
+def plot_agreement(
+    ax: Axes, trajectory: Trajectory, ensemble: Ensemble, others: Sequence[Ensemble] = ()
+) -> list[Artist]:
+    """Overlay the ODE and the SGD ensemble, leaving out statistics that are zero throughout.
+
+    The means of the other ensembles, of the chain and of the diffusion, are crosses and pluses.
+    """
     largest = np.maximum(
         np.abs(trajectory.v).max(axis=0), np.abs(ensemble.v).max(axis=(0, 1), initial=0.0)
     )
     components = [int(i) for i in np.flatnonzero(largest > 1e-12)] or [len(largest) - 1]
     simulated = plot_ensemble(ax, ensemble, components)
     lines = plot_trajectory(ax, trajectory, components)
+    title = "lines: ODE\npoints: SGD mean\nbands: SGD spread"
+    means: list[Artist] = []
+    for other in others:
+        means += plot_means(ax, other, components, _MEAN_MARKERS[other.method])
+        title += f"\n{_MEAN_MARKERS[other.method]}: {other.method} mean"
     ax.set_xlabel(r"$t = \gamma\,\tau/d$")
     ax.set_ylabel("overlaps $e$, $m$")
     ax.margins(x=0)
@@ -151,7 +177,7 @@ def plot_agreement(ax: Axes, trajectory: Trajectory, ensemble: Ensemble) -> list
     ax.legend(
         entries,
         labels,
-        title="lines: ODE\npoints: SGD mean\nbands: SGD spread",
+        title=title,
         loc="upper left",
         bbox_to_anchor=(1.0, 1.0),
         frameon=False,
@@ -159,7 +185,7 @@ def plot_agreement(ax: Axes, trajectory: Trajectory, ensemble: Ensemble) -> list
         title_fontsize="small",
         handlelength=2.6,
     )
-    return simulated + lines
+    return simulated + lines + means
 
 
 def plot_scaling(ax: Axes, scaling: Scaling) -> list[Artist]:

@@ -1,18 +1,20 @@
-"""Does the ODE describe SGD at finite d? One start, both moves, one verdict."""
+"""Do theory and SGD at finite d agree? One start, four moves, one verdict."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ssiode.dynamics import run_sgd, solve_ode
+from ssiode.dynamics import run_chain, run_diffusion, run_sgd, solve_ode
 from ssiode.dynamics.ode import ENGINE_TOLERANCE
-from ssiode.errors import InputError
-from ssiode.population_risk import RiskEngine, make_engine
+from ssiode.errors import InputError, choose
+from ssiode.population_risk import RiskEngine, SeriesEngine, make_engine
 from ssiode.results import spread
+from ssiode.validation.laws import LawTest, compare_laws
 from ssiode.validation.step_error import step_error
 
 if TYPE_CHECKING:
@@ -32,13 +34,17 @@ _TITLES = {True: "ODE agrees with SGD", False: "ODE DISAGREES with SGD", None: "
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """Comparison of the ODE with an SGD ensemble from the same initial overlaps.
+    """Comparison of the ODE and the exact chain with direct SGD from the same initial overlaps.
 
     The deviation of a statistic at a time is the replica mean minus the ODE; its fluctuation is
     the standard deviation over replicas, which is of order 1/sqrt(d). What the ODE cannot be
     blamed for, the numerical error of its solve and the finite size of SGD's steps, is taken off
     the deviation, but not more than half a fluctuation of runs with batch size 1: an ODE too
     inexact to be tested does not agree. The start, which both share, is not compared.
+
+    The chain has the law of SGD exactly: if a Kolmogorov-Smirnov test of its final overlaps or hit
+    times fails at the false-alarm rate divided by the number of tests, theory and SGD disagree. The
+    diffusion is shown beside them.
 
     ODE and SGD agree if the largest ratio of deviation to fluctuation is at most 1. They disagree
     if it is above `threshold`, which is 1 or what the mean of so few replicas exceeds by chance
@@ -53,6 +59,12 @@ class Agreement:
         See above; at the n compared times, for e_1, ..., e_L, m.
     threshold, false_alarm_rate : float
         See above.
+    chain, diffusion : Ensemble or None
+        From the same start; None where they were not asked for, or do not serve the problem.
+    laws : tuple of LawTest
+        Of the chain against direct SGD.
+    remark : str
+        Why there is no diffusion, if it was asked for: it needs the series for its drift.
     """
 
     trajectory: Trajectory
@@ -62,6 +74,15 @@ class Agreement:
     fluctuation: np.ndarray
     threshold: float
     false_alarm_rate: float
+    chain: Ensemble | None = None
+    diffusion: Ensemble | None = None
+    laws: tuple[LawTest, ...] = ()
+    remark: str = ""
+
+    @property
+    def law_threshold(self) -> float:
+        """Smallest p-value of the laws that is no alarm."""
+        return self.false_alarm_rate / max(len(self.laws), 1)
 
     @property
     def max_deviation(self) -> float:
@@ -97,7 +118,8 @@ class Agreement:
     @property
     def was_interrupted(self) -> bool:
         """Whether the run or the solve was cut short."""
-        return "interrupted" in (self.trajectory.status, self.ensemble.status)
+        moves = (self.trajectory, self.ensemble, self.chain, self.diffusion)
+        return any(move is not None and move.status == "interrupted" for move in moves)
 
     @cached_property
     def _verdict(self) -> tuple[bool | None, str]:
@@ -111,6 +133,12 @@ class Agreement:
         if ratio > self.threshold:
             time, name = self.worst
             return False, f"{name} deviates by {ratio:.3g} fluctuations at t = {time:.4g}"
+        worst = min(self.laws, key=lambda law: law.p_value, default=None)
+        if worst is not None and worst.p_value < self.law_threshold:
+            return False, (
+                f"chain and direct SGD have different laws of {worst.quantity} (p = "
+                f"{worst.p_value:.1g})"
+            )
         if self.expected_fluctuation > _WIDEST_SPREAD:
             return None, (
                 f"replicas spread by {self.expected_fluctuation:.2g}, so their mean says little; "
@@ -125,7 +153,10 @@ class Agreement:
 
     @property
     def agrees(self) -> bool | None:
-        """True if the ODE lies within the fluctuations of SGD, False if not, None if undecided."""
+        """True if the ODE lies within the fluctuations of SGD, False if not, None if undecided.
+
+        Also False if the chain has another law than SGD.
+        """
         return self._verdict[0]
 
     @property
@@ -134,19 +165,24 @@ class Agreement:
         return self._verdict[1]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON, both trajectories included."""
+        """Return plain data for JSON, all trajectories included."""
         names = ("max_deviation", "expected_fluctuation", "deviation_ratio", "worst", "threshold")
-        names += ("false_alarm_rate", "agrees", "reason")
+        names += ("false_alarm_rate", "agrees", "reason", "law_threshold", "remark")
         verdict = {name: getattr(self, name) for name in names}
-        return verdict | {"ode": self.trajectory.as_dict(), "sgd": self.ensemble.as_dict()}
+        verdict["laws"] = [vars(law) for law in self.laws]
+        moves = {"ode": self.trajectory, "sgd": self.ensemble}
+        moves |= {"chain": self.chain, "diffusion": self.diffusion}
+        found = {name: move and move.as_dict() for name, move in moves.items()}
+        return verdict | found
 
     def figure(self) -> Figure:
-        """Draw replica mean and spread under the ODE."""
+        """Draw replica means and spread under the ODE."""
         from ssiode.plots import new_figure, plot_agreement
 
         figure = new_figure()
         ax = figure.subplots()
-        plot_agreement(ax, self.trajectory, self.ensemble)
+        others = [move for move in (self.chain, self.diffusion) if move is not None]
+        plot_agreement(ax, self.trajectory, self.ensemble, others)
         sgd = self.ensemble.problem.sgd
         settings = f"$d={sgd.d}$, $\\gamma={sgd.gamma:g}$, {sgd.replicas} replicas"
         ax.set_title(f"{_TITLES[self.agrees]}: {settings}", fontsize="medium")
@@ -162,9 +198,12 @@ def validate(
     progress: bool = False,
     engine: str | RiskEngine | None = None,
     engine_options: dict[str, Any] | None = None,
+    moves: Collection[str] = ("chain", "diffusion"),
     **settings: Any,
 ) -> Agreement:
-    """Run direct SGD and solve the ODE from the same initial overlaps, and compare.
+    """Run direct SGD, the chain and the diffusion, solve the ODE, and compare.
+
+    All have the same initial overlaps; the seeds of chain and diffusion are the next two.
 
     Parameters
     ----------
@@ -180,6 +219,8 @@ def validate(
         Engine of the ODE; chosen if not given.
     engine_options : dict, optional
         Arguments of the engine when that is not given as an object, such as `order`.
+    moves : collection of str
+        What runs beside ODE and direct SGD, of `chain` and `diffusion`.
     **settings
         `gamma`, `d`, `batch`, `steps`, `replicas` or `seed` instead of the problem's.
 
@@ -203,6 +244,8 @@ def validate(
         raise InputError(
             f"replicas is {problem.sgd.replicas}; give >= {_FEWEST_REPLICAS} to see their spread"
         )
+    for name in moves:
+        choose("move", name, ("chain", "diffusion"))
     v0 = problem.initial_state(e, m)
     if not isinstance(engine, RiskEngine):
         options = {"tolerance": ENGINE_TOLERANCE, **(engine_options or {})}
@@ -211,7 +254,34 @@ def validate(
     trajectory = solve_ode(
         problem, e=v0[:-1], m=v0[-1], times=ensemble.t, threshold=ensemble.threshold, engine=engine
     )
-    return compare(trajectory, ensemble, finite_steps=step_error(trajectory, engine))
+    result = compare(trajectory, ensemble, finite_steps=step_error(trajectory, engine))
+    if result.was_interrupted:
+        return result
+    return _beside(result, moves, {"e": v0[:-1], "m": v0[-1], "records": records}, progress)
+
+
+def _beside(
+    result: Agreement, moves: Collection[str], start: dict[str, Any], progress: bool
+) -> Agreement:
+    """Add the other moves to a comparison."""
+    problem = result.ensemble.problem
+    seed = problem.sgd.seed
+    options = start | {"progress": progress}
+    if "chain" in moves:
+        chain = run_chain(problem, **options, seed=seed + 1)
+        result = replace(result, chain=chain, laws=compare_laws(chain, result.ensemble))
+    if "diffusion" in moves and not result.was_interrupted:
+        engine = result.trajectory.engine
+        if engine != SeriesEngine.name:
+            return replace(
+                result, remark=f"no diffusion: engine {engine} is too slow for its drift"
+            )
+        try:
+            diffusion = run_diffusion(problem, **options, seed=seed + 2)
+        except InputError as error:
+            return replace(result, remark=f"no diffusion: {error}")
+        result = replace(result, diffusion=diffusion)
+    return result
 
 
 def compare(

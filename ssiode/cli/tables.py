@@ -84,6 +84,7 @@ def agreement_table(result: Agreement) -> str:
             f"time {result.deviation_ratio:.3g} fluctuations, allowed {result.threshold:.3g}",
             f"{verdicts[result.agrees]}: {result.reason} (false-alarm rate <= "
             f"{result.false_alarm_rate:g}; seed {ensemble.seed})",
+            *_law_lines(result),
             *(
                 f"{part.status}: {part.message}"
                 for part in (trajectory, ensemble)
@@ -91,6 +92,18 @@ def agreement_table(result: Agreement) -> str:
             ),
         ]
     )
+
+
+def _law_lines(result: Agreement) -> list[str]:
+    """The tests of the chain against direct SGD, and what is missing."""
+    lines = []
+    if result.laws:
+        tests = ", ".join(f"{law.quantity} {law.p_value:.2g}" for law in result.laws)
+        lines.append(
+            f"chain against direct SGD, p-values of Kolmogorov-Smirnov tests: {tests} "
+            f"(alarm below {result.law_threshold:.2g})"
+        )
+    return lines + ([result.remark] if result.remark else [])
 
 
 def _chosen(size: int) -> list[int]:

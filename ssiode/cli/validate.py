@@ -1,4 +1,4 @@
-"""Check the ODE against direct SGD at finite d."""
+"""Check ODE, diffusion and exact chain against direct SGD at finite d."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def command(
     as_json: bool,
     **flags: Any,
 ) -> None:
-    """Compare the ODE with an SGD ensemble from the same initial overlaps."""
+    """Compare ODE, diffusion, exact chain and direct SGD from the same initial overlaps."""
     options = given_engine_options(flags)
     built = build_problem(problem, param, flags)
     from ssiode.plots import check_figure_path, save_figure

@@ -59,7 +59,12 @@ class Case:
     without_metric: float | None = None
 
     def agreement(self):
-        options = {"replicas": REPLICAS, "records": 40, **engine_arguments(self.ode_options)}
+        options = {
+            "replicas": REPLICAS,
+            "records": 40,
+            "moves": (),
+            **engine_arguments(self.ode_options),
+        }
         return validate(self.problem, **options, **self.settings)
 
     def wrong_ratio(self, right, field, monkeypatch):
