@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ssiode.results import spread
+
 if TYPE_CHECKING:
     from ssiode.results import Ensemble, Trajectory
     from ssiode.validation import Agreement
@@ -31,18 +33,28 @@ def trajectory_table(result: Trajectory) -> str:
 
 def ensemble_table(result: Ensemble) -> str:
     """A few records of the ensemble, recovery and status."""
+    mean, deviation = result.v.mean(axis=0), spread(result.v)
+    length, rows = result.e.shape[2], result.v.shape[2] - result.e.shape[2]
+    names = [f"e{i + 1}" for i in range(length)]
+    names += ["m"] if rows == 1 else [f"m{i + 1}" for i in range(rows)]
+    shown = [
+        i for i in range(len(names)) if i < _TOKENS_SHOWN or length <= i < length + _TOKENS_SHOWN
+    ]
+    semantic = [i for i in shown if i >= length]
+    header = ["steps", "t", *(f"{names[i]}_mean" for i in shown)]
+    header += [*(f"{names[i]}_std" for i in semantic), "|m|_mean", "loss", "loss_error"]
     data = result.as_dict()
-    tokens = range(min(result.e.shape[2], _TOKENS_SHOWN))
-    header = ["steps", "t", *(f"e{i + 1}_mean" for i in tokens)]
-    header += ["m_mean", "m_std", "|m|_mean", "loss", "loss_error"]
-    columns = ("m_mean", "m_std", "abs_m_mean", "loss_mean", "loss_error")
-    rows = [
+    table = [
         [
-            *(data[name][i] for name in ("steps", "t")),
-            *(data["e_mean"][i][token] for token in tokens),
-            *(data[name][i] for name in columns),
+            result.steps[record],
+            result.t[record],
+            *mean[record, shown],
+            *deviation[record, semantic],
+            result.semantic_norm[:, record].mean(),
+            data["loss_mean"][record],
+            data["loss_error"][record],
         ]
-        for i in _chosen(len(result.steps))
+        for record in _chosen(len(result.steps))
     ]
     found = result.recovery_steps[result.recovery_steps >= 0]
     recovered = f"{len(found)} of {len(result.recovery_steps)} replicas reached |v| >= "
@@ -53,7 +65,7 @@ def ensemble_table(result: Ensemble) -> str:
     speed = "" if seconds is None else f"; {1e6 * seconds:.3g} us a step"
     return "\n".join(
         [
-            _table(header, rows),
+            _table(header, table),
             recovered,
             f"{result.status}: {result.message}; seed {result.seed}{speed}",
         ]
