@@ -7,7 +7,7 @@ from math import log, sqrt
 import numpy as np
 from numba import njit
 
-from ssiode.kernels.normals import fill_standard_normal, next_uniform
+from ssiode.kernels.normals import next_standard_normal, next_uniform
 
 
 @njit(error_model="numpy", inline="always")
@@ -17,7 +17,7 @@ def chi_square_width(degrees: int) -> float:
 
 
 @njit(error_model="numpy", inline="always")
-def next_chi_square(state: np.ndarray, degrees: int, width: float, normal: np.ndarray) -> float:
+def next_chi_square(state: np.ndarray, degrees: int, width: float) -> float:
     """Draw a chi-square number with n >= 0 degrees of freedom, in a time that does not grow with n.
 
     Twice a gamma number of shape n/2, by the rejection method of Marsaglia and Tsang ("A simple
@@ -31,17 +31,13 @@ def next_chi_square(state: np.ndarray, degrees: int, width: float, normal: np.nd
         n; 0 gives 0.
     width : float
         ``chi_square_width(degrees)``.
-    normal : float64 array, shape (1,)
-        Overwritten.
     """
     value = -1.0
     if degrees < 2:
-        fill_standard_normal(state, normal)
-        value = degrees * normal[0] ** 2
+        value = degrees * next_standard_normal(state) ** 2
     shape = 0.5 * degrees - 1.0 / 3.0
     while value < 0.0:
-        fill_standard_normal(state, normal)
-        x = normal[0]
+        x = next_standard_normal(state)
         root = 1.0 + width * x
         cube = root * root * root
         if root <= 0.0:

@@ -138,6 +138,25 @@ def ziggurat_outside(state: np.ndarray, layer: int, x: float) -> float:
     return 0.0
 
 
+@njit(inline="always")
+def next_standard_normal(state: np.ndarray) -> float:
+    """Draw one standard normal number, the same that :func:`fill_standard_normal` would draw.
+
+    Parameters
+    ----------
+    state : uint64 array, shape (4,)
+        The stream, changed in place; not all zero.
+    """
+    x = 0.0
+    while x == 0.0:
+        bits = next_uint64(state)
+        layer = np.intp(bits & ZIGGURAT_LAYER_BITS)
+        x = np.float64((np.int64(bits) >> 10) | 1) * ZIGGURAT_SCALES[layer]
+        if abs(x) >= ZIGGURAT_INNER[layer]:
+            x = ziggurat_outside(state, layer, x)
+    return x
+
+
 @njit
 def fill_standard_normal(state: np.ndarray, out: np.ndarray) -> None:
     """Fill a one-dimensional array with independent standard normal numbers.

@@ -39,7 +39,7 @@ Model = namedtuple(
 # Buffers that are overwritten by each sample.
 Sample = namedtuple(
     "Sample",
-    "normals z_star z overlaps values labels noise outputs workspace cotangent gradient scratch",
+    "normals z_star z overlaps values labels noise outputs workspace cotangent gradient",
 )
 
 
@@ -60,7 +60,6 @@ def make_sample(model: Model) -> Sample:
         np.empty(model.workspace_size),
         np.empty(n_outputs),
         np.empty(length),
-        np.empty(1),
     )
 
 
@@ -125,13 +124,12 @@ def finish_step(
     stream: np.ndarray,
     width: float,
     model: Model,
-    scratch: np.ndarray,
 ) -> bool:
     """Add the update and normalise; return False if the weights are not finite."""
     rows, entries = weights.shape
     total = 0.0
     for row in range(rows):
-        beyond = update[row, entries] * next_chi_square(stream, model.left_out, width, scratch)
+        beyond = update[row, entries] * next_chi_square(stream, model.left_out, width)
         square = beyond
         for k in range(entries):
             weights[row, k] += update[row, k]
@@ -240,7 +238,7 @@ def advance_replica(
             continue
         in_batch = 0
         steps += 1
-        if not finish_step(weights, update, streams[2], width, model, sample.scratch):
+        if not finish_step(weights, update, streams[2], width, model):
             return False
         write_overlaps(weights, model, sample.overlaps)
         note_recovery(sample.overlaps, sample.z.shape[0], threshold, steps, recovery_steps)

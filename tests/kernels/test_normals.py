@@ -22,6 +22,7 @@ from ssiode.kernels import normals
 from ssiode.kernels.normals import (
     ZIGGURAT_R,
     fill_standard_normal,
+    next_standard_normal,
     next_uint64,
     next_uniform,
     ziggurat_edges,
@@ -229,6 +230,19 @@ def test_chunking_does_not_change_a_bit():
 def fill_rows(states, out):
     for i in range(states.shape[0]):
         fill_standard_normal(states[i], out[i])
+
+
+def test_one_at_a_time_are_the_same_numbers():
+    @njit
+    def one_by_one(state, out):
+        for i in range(out.size):
+            out[i] = next_standard_normal(state)
+
+    out = np.empty(100_000)
+    one_by_one(fresh_state(3), out)
+    assert np.array_equal(out, draw_normals(3, out.size))
+    # Tails and wedges are among them.
+    assert np.abs(out).max() > ZIGGURAT_R
 
 
 def test_rows_of_a_matrix_are_filled_from_rows_of_states():
