@@ -12,6 +12,7 @@ import numpy as np
 
 from ssiode.dynamics.methods import Method, Purpose, Run, RunState
 from ssiode.dynamics.target_kernel import target_kernel
+from ssiode.kernels.chi_square import chi_square_width
 from ssiode.kernels.linker import link, piece
 from ssiode.kernels.streams import stream_states
 from ssiode.threads import map_in_threads, thread_count
@@ -172,7 +173,7 @@ def _linked(
 ) -> tuple[ModuleType, Any]:
     """The kernels of the problem, and its constants in the form that they take."""
     length, geometry = problem.length, problem.geometry
-    target = target_kernel(problem.target)
+    target, left_out = target_kernel(problem.target), problem.sgd.d - geometry.rank - 1
     kernels = link(
         [
             *([_sizes(problem)] if "LENGTH" in piece(method.kernel) else []),
@@ -195,7 +196,8 @@ def _linked(
         "positions": np.ascontiguousarray(geometry.basis[:-1]),
         "n_rows": geometry.n_rows,
         "is_joint": geometry.is_joint,
-        "left_out": problem.sgd.d - geometry.rank - 1,
+        "left_out": left_out,
+        "chi_square_width": chi_square_width.py_func(left_out),
         "injected": geometry.injected,
         "parameters": problem.student.kernel_parameters(length),
         "workspace_size": problem.student.workspace_size(length),

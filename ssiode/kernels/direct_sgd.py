@@ -11,13 +11,11 @@ from __future__ import annotations
 
 from collections import namedtuple
 from math import isfinite, sqrt
+from typing import Any
 
 import numpy as np
 from numba import njit
 
-from ssiode.kernels.first_passage import note_recovery
-from ssiode.kernels.interface import loss_forward, student_backward, student_forward
-from ssiode.kernels.labels import write_labels
 from ssiode.kernels.normals import fill_standard_normal
 
 # Sums over d may be reordered for speed; checks for NaN must survive.
@@ -31,29 +29,17 @@ Model = namedtuple(
     "parameters workspace_size is_joint",
 )
 
-# Buffers that are overwritten by each sample.
-Sample = namedtuple(
-    "Sample", "tokens z_star z overlaps values labels noise outputs workspace cotangent gradient"
-)
+
+@njit(error_model="numpy")
+def numbers_of_sample(model: Model) -> int:
+    """All entries of all tokens."""
+    return model.injected.shape[0] * model.teacher.shape[0]
 
 
 @njit(error_model="numpy")
-def make_sample(model: Model) -> Sample:
-    """Allocate the buffers of one sample."""
-    length, n_outputs = model.injected.shape[0], model.coefficients.shape[0]
-    return Sample(
-        np.empty(length * model.teacher.shape[0]),
-        np.empty(length),
-        np.empty(length),
-        np.empty(length + model.n_rows),
-        np.empty(model.coefficients.shape[1]),
-        np.empty(n_outputs),
-        np.empty(n_outputs),
-        np.empty(n_outputs),
-        np.empty(model.workspace_size),
-        np.empty(n_outputs),
-        np.empty(length),
-    )
+def has_linked_sizes(model: Model, sample: Any, weights: np.ndarray, update: np.ndarray) -> bool:
+    """True: the kernel is linked for all sizes."""
+    return True
 
 
 @njit(error_model="numpy", fastmath=SUM_FLAGS)
@@ -97,8 +83,8 @@ def write_overlaps(weights: np.ndarray, model: Model, overlaps: np.ndarray) -> N
 
 
 @njit(error_model="numpy")
-def draw_fields(token_stream: np.ndarray, model: Model, sample: Sample) -> None:
-    """Draw the tokens of one sample and write their teacher fields."""
+def draw_teacher_fields(token_stream: np.ndarray, model: Model, sample: Any) -> None:
+    """Draw the tokens x_l of one sample and write z*_l = x_l.b."""
     d = model.teacher.shape[0]
     fill_standard_normal(token_stream, sample.tokens)
     for token in range(sample.z.shape[0]):
@@ -107,32 +93,18 @@ def draw_fields(token_stream: np.ndarray, model: Model, sample: Sample) -> None:
 
 
 @njit(error_model="numpy")
-def evaluate_sample(
-    noise_stream: np.ndarray,
-    weights: np.ndarray,
-    overlaps: np.ndarray,
-    given_labels: np.ndarray,
-    i: int,
-    model: Model,
-    sample: Sample,
-) -> float:
-    """Return the loss of the drawn tokens and leave its gradient in z behind."""
+def draw_fields(token_stream: np.ndarray, weights: np.ndarray, model: Model, sample: Any) -> None:
+    """Draw the tokens of one sample and write z* and z."""
+    draw_teacher_fields(token_stream, model, sample)
     rows, d = weights.shape
     for token in range(sample.z.shape[0]):
         own = weights[token if rows > 1 else 0]
         field = dot_product(sample.tokens[token * d : (token + 1) * d], own)
-        sample.z[token] = field + overlaps[token] + model.injected[token]
-    write_labels(noise_stream, given_labels, i, model, sample)
-    student_forward(sample.z, model.parameters, sample.workspace, sample.outputs)
-    loss = loss_forward(sample.labels, sample.outputs, sample.cotangent)
-    student_backward(
-        sample.z, model.parameters, sample.workspace, sample.cotangent, sample.gradient
-    )
-    return loss
+        sample.z[token] = field + sample.overlaps[token] + model.injected[token]
 
 
 @njit(error_model="numpy")
-def add_sample_gradient(factor: float, model: Model, sample: Sample, update: np.ndarray) -> None:
+def add_sample_gradient(factor: float, model: Model, sample: Any, update: np.ndarray) -> None:
     """Add factor * g_l (x_l + P_l) for all tokens to their rows."""
     rows, d = update.shape
     length = sample.z.shape[0]
@@ -149,7 +121,7 @@ def add_sample_gradient(factor: float, model: Model, sample: Sample, update: np.
 
 
 @njit(error_model="numpy")
-def finish_step(weights: np.ndarray, update: np.ndarray, is_joint: bool) -> bool:
+def finish_step(weights: np.ndarray, update: np.ndarray, streams: np.ndarray, model: Model) -> bool:
     """Add the update and normalise; return False if the weights are not finite."""
     rows = weights.shape[0]
     total = 0.0
@@ -158,9 +130,9 @@ def finish_step(weights: np.ndarray, update: np.ndarray, is_joint: bool) -> bool
         update[row] = 0.0
         square = dot_product(weights[row], weights[row])
         total += square
-        if not is_joint and not divide(weights[row], sqrt(square)):
+        if not model.is_joint and not divide(weights[row], sqrt(square)):
             return False
-    if is_joint:
+    if model.is_joint:
         norm = sqrt(total / rows)
         for row in range(rows):
             if not divide(weights[row], norm):
@@ -168,90 +140,7 @@ def finish_step(weights: np.ndarray, update: np.ndarray, is_joint: bool) -> bool
     return True
 
 
-@njit(error_model="numpy", _nrt=False)
-def advance_replica(
-    streams: np.ndarray,
-    weights: np.ndarray,
-    update: np.ndarray,
-    model: Model,
-    sample: Sample,
-    given_labels: np.ndarray,
-    batch: int,
-    step_size: float,
-    threshold: float,
-    samples_done: int,
-    recovery_steps: np.ndarray,
-) -> bool:
-    """Advance one replica by some samples; return False once its weights are not finite.
-
-    A step ends with the last sample of its batch, so a call may begin and end inside of a step.
-
-    Parameters
-    ----------
-    streams : uint64 array of shape (2, 4)
-        Of tokens and label noise; advanced in place.
-    weights : array of shape (rows, d)
-        Student weights u, updated in place.
-    update : array of shape (rows, d)
-        Sum over the samples of an unfinished step, 0 between two steps; updated in place.
-    given_labels : array of shape (n_samples, k) or (n_samples, 0)
-        Labels to use; with no columns the target computes them.
-    step_size : float
-        gamma * loss scale / d.
-    samples_done : int
-        Samples of the run before this call.
-    recovery_steps : int64 array of shape (2,)
-        Steps after which |(e, m)| and |m| first reached the threshold; -1 until then.
-    """
-    overlaps, length = sample.overlaps, sample.z.shape[0]
-    write_overlaps(weights, model, overlaps)
-    for i in range(given_labels.shape[0]):
-        draw_fields(streams[0], model, sample)
-        evaluate_sample(streams[1], weights, overlaps, given_labels, i, model, sample)
-        add_sample_gradient(-step_size / batch, model, sample, update)
-        steps, samples_of_next = divmod(samples_done + i + 1, batch)
-        if samples_of_next > 0:
-            continue
-        if not finish_step(weights, update, model.is_joint):
-            return False
-        write_overlaps(weights, model, overlaps)
-        note_recovery(overlaps, length, threshold, steps, recovery_steps)
-    return True
-
-
-@njit(error_model="numpy", _nrt=False)
-def fresh_losses(
-    streams: np.ndarray,
-    weights: np.ndarray,
-    model: Model,
-    sample: Sample,
-    given_labels: np.ndarray,
-    total: float,
-) -> float:
-    """Total plus the losses, without their scale, of as many samples as there are labels."""
-    overlaps = sample.overlaps
-    write_overlaps(weights, model, overlaps)
-    for i in range(given_labels.shape[0]):
-        draw_fields(streams[0], model, sample)
-        total += evaluate_sample(streams[1], weights, overlaps, given_labels, i, model, sample)
-    return total
-
-
-@njit(error_model="numpy", _nrt=False)
-def teacher_fields(
-    token_stream: np.ndarray, model: Model, sample: Sample, fields: np.ndarray
-) -> None:
-    """Write the teacher fields of the next samples of the stream, shape (n_samples, L)."""
-    for i in range(fields.shape[0]):
-        draw_fields(token_stream, model, sample)
-        for token in range(fields.shape[1]):
-            fields[i, token] = sample.z_star[token]
-
-
-@njit(error_model="numpy", _nrt=False)
-def write_state(weights: np.ndarray, model: Model, state: np.ndarray) -> None:
-    """Write (e_1, ..., e_L), and m and squared norm of each row, of one replica."""
-    rows = weights.shape[0]
-    write_overlaps(weights, model, state[: state.shape[0] - rows])
-    for row in range(rows):
-        state[state.shape[0] - rows + row] = dot_product(weights[row], weights[row])
+@njit(error_model="numpy")
+def squared_norm(row: np.ndarray) -> float:
+    """|u|^2."""
+    return dot_product(row, row)

@@ -1,24 +1,156 @@
-"""Loops over the replicas of a block, in one call so that no thread waits for the interpreter.
+"""Steps of SGD for the replicas of a block, by the functions of one method.
 
-The functions of one replica are those of `direct_sgd` or `overlap_chain`, by the linker. These
+One call serves a whole block, so that no thread waits for the interpreter. Functions of one replica
 are compiled without the counting of references to arrays (`_nrt=False`), which would take most of
-the time of a short step; so they may allocate nothing, and the loops here own their buffers.
+the time of a short step; so they may allocate nothing, and the loops over replicas own the buffers.
 """
 
 from __future__ import annotations
 
+from collections import namedtuple
 from typing import Any
 
 import numpy as np
 from numba import njit
 
-from ssiode.kernels.overlap_chain import (
-    advance_replica,
-    fresh_losses,
-    make_sample,
-    teacher_fields,
-    write_state,
+from ssiode.kernels.first_passage import note_recovery
+from ssiode.kernels.interface import loss_forward, student_backward, student_forward
+from ssiode.kernels.labels import write_labels
+from ssiode.kernels.step_interface import (
+    add_sample_gradient,
+    draw_fields,
+    draw_teacher_fields,
+    finish_step,
+    has_linked_sizes,
+    numbers_of_sample,
+    squared_norm,
+    write_overlaps,
 )
+
+# Buffers that are overwritten by each sample; what the numbers of its tokens are is the method's.
+Sample = namedtuple(
+    "Sample",
+    "tokens z_star z overlaps values labels noise outputs workspace cotangent gradient",
+)
+
+
+@njit(error_model="numpy")
+def make_sample(model: Any) -> Sample:
+    """Allocate the buffers of one sample."""
+    length, n_outputs = model.injected.shape[0], model.coefficients.shape[0]
+    return Sample(
+        np.empty(numbers_of_sample(model)),
+        np.empty(length),
+        np.empty(length),
+        np.empty(length + model.n_rows),
+        np.empty(model.coefficients.shape[1]),
+        np.empty(n_outputs),
+        np.empty(n_outputs),
+        np.empty(n_outputs),
+        np.empty(model.workspace_size),
+        np.empty(n_outputs),
+        np.empty(length),
+    )
+
+
+@njit(error_model="numpy", _nrt=False)
+def advance_replica(
+    streams: np.ndarray,
+    weights: np.ndarray,
+    update: np.ndarray,
+    model: Any,
+    sample: Sample,
+    given_labels: np.ndarray,
+    batch: int,
+    step_size: float,
+    threshold: float,
+    samples_done: int,
+    recovery_steps: np.ndarray,
+) -> bool:
+    """Advance one replica by some samples; return False once its weights are not finite.
+
+    A step ends with the last sample of its batch, so a call may begin and end inside of a step.
+
+    Parameters
+    ----------
+    streams : uint64 array of shape (n, 4)
+        Of tokens, label noise and what else the method draws; advanced in place.
+    weights, update : arrays of shape (rows, ...)
+        The weights, and sums over the samples of an unfinished step, which are 0 between two steps;
+        updated in place.
+    given_labels : array of shape (n_samples, k) or (n_samples, 0)
+        Labels to use; with no columns the target computes them.
+    step_size : float
+        gamma * loss scale / d.
+    samples_done : int
+        Samples of the run before this call.
+    recovery_steps : int64 array of shape (2,)
+        Steps after which |(e, m)| and |m| first reached the threshold; -1 until then.
+    """
+    if not has_linked_sizes(model, sample, weights, update):
+        return False
+    write_overlaps(weights, model, sample.overlaps)
+    factor = -step_size / batch
+    steps, in_batch = divmod(samples_done, batch)
+    for i in range(given_labels.shape[0]):
+        draw_fields(streams[0], weights, model, sample)
+        write_labels(streams[1], given_labels, i, model, sample)
+        student_forward(sample.z, model.parameters, sample.workspace, sample.outputs)
+        loss_forward(sample.labels, sample.outputs, sample.cotangent)
+        student_backward(
+            sample.z, model.parameters, sample.workspace, sample.cotangent, sample.gradient
+        )
+        add_sample_gradient(factor, model, sample, update)
+        in_batch += 1
+        if in_batch < batch:
+            continue
+        in_batch = 0
+        steps += 1
+        if not finish_step(weights, update, streams, model):
+            return False
+        write_overlaps(weights, model, sample.overlaps)
+        note_recovery(sample.overlaps, sample.z.shape[0], threshold, steps, recovery_steps)
+    return True
+
+
+@njit(error_model="numpy", _nrt=False)
+def fresh_losses(
+    streams: np.ndarray,
+    weights: np.ndarray,
+    model: Any,
+    sample: Sample,
+    given_labels: np.ndarray,
+    total: float,
+) -> float:
+    """Total plus the losses, without their scale, of as many samples as there are labels."""
+    write_overlaps(weights, model, sample.overlaps)
+    for i in range(given_labels.shape[0]):
+        draw_fields(streams[0], weights, model, sample)
+        write_labels(streams[1], given_labels, i, model, sample)
+        student_forward(sample.z, model.parameters, sample.workspace, sample.outputs)
+        total += loss_forward(sample.labels, sample.outputs, sample.cotangent)
+    return total
+
+
+@njit(error_model="numpy", _nrt=False)
+def teacher_fields(
+    token_stream: np.ndarray, model: Any, sample: Sample, fields: np.ndarray
+) -> None:
+    """Write the teacher fields of the next samples of the stream, shape (n_samples, L)."""
+    for i in range(fields.shape[0]):
+        draw_teacher_fields(token_stream, model, sample)
+        for token in range(fields.shape[1]):
+            fields[i, token] = sample.z_star[token]
+
+
+@njit(error_model="numpy", _nrt=False)
+def write_state(weights: np.ndarray, model: Any, state: np.ndarray) -> None:
+    """Write (e_1, ..., e_L), and m and squared norm of each row, of one replica."""
+    rows = weights.shape[0]
+    first = state.shape[0] - rows
+    write_overlaps(weights, model, state[:first])
+    for row in range(rows):
+        state[first + row] = squared_norm(weights[row])
 
 
 @njit(error_model="numpy", nogil=True, cache=True)
