@@ -144,7 +144,7 @@ def test_an_output_that_takes_nothing_ends_without_a_traceback(out, code, lines)
 
 def test_an_unknown_name_is_refused(capsys):
     assert main(["sgd_to_oed"]) == 2
-    assert "'sgd_to_oed'; allowed: feasible_set" in capsys.readouterr().err
+    assert "'sgd_to_oed'; allowed: exact_chain" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
