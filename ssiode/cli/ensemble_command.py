@@ -107,5 +107,7 @@ def _resumed(function: str, resume: str, save: str | None) -> Ensemble:
             f"ssiode {stopped.method} --resume"
         )
     if stopped.checkpoint is None:
+        if save is not None:
+            stopped.save(save)
         return stopped
     return resume_run(stopped, save=save or resume, progress=sys.stderr.isatty())

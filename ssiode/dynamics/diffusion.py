@@ -40,7 +40,8 @@ class Diffusing(Run):
     def __init__(self, state: RunState) -> None:
         options, problem = dict(state.options), state.problem
         engine_options = {"tolerance": ENGINE_TOLERANCE, **options["engine_options"]}
-        v = state.weights[0, 0]
+        # A part of a run, or one that is resumed, must choose the same engine and time steps.
+        v = _start(problem, 0)
         self._engine = make_engine(problem, options["engine"], v, **engine_options)
         self._fluctuations = Fluctuations(problem, **options["fluctuations"], seed=problem.sgd.seed)
         self.state = state
@@ -48,7 +49,6 @@ class Diffusing(Run):
         if options["time_steps"] is None:
             options["time_steps"] = self._time_steps(v)
         self.grain = -(-sgd.steps // options["time_steps"]) * sgd.batch
-        # A run that is resumed must choose the same engine and the same steps.
         state.options = options | {"engine": self._engine.name}
 
     def overlaps(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -166,16 +166,16 @@ class Diffusion(Method):
                 "the diffusion of an untied network of several tokens is not available; run_chain "
                 "moves it at any d"
             )
-        weights = np.empty((replicas, 1, problem.length + 1))
+        shapes = self.state_shapes(problem)
+        weights = np.empty(shapes["weights"])
         for i in range(replicas):
-            (row,) = coordinate_weights(problem, first_replica + i)
-            weights[i, 0] = geometry.basis @ row[:-1]
+            weights[i, 0] = _start(problem, first_replica + i)
         state = RunState(
             problem,
             weights,
-            np.full((replicas, 1, problem.length + 1 + geometry.rank**2), np.nan),
+            np.full(shapes["updates"], np.nan),
             stream_states(problem.sgd.seed, replicas, Purpose.DIFFUSION, first_replica)[:, None],
-            np.zeros((replicas, 0, 4), dtype=np.uint64),
+            np.zeros(shapes["fresh_streams"], dtype=np.uint64),
             np.full((replicas, 2), -1),
             np.ones(replicas, dtype=bool),
             threshold,
@@ -183,6 +183,16 @@ class Diffusion(Method):
         )
         state.note_start(weights[:, 0, :-1], weights[:, 0, -1:])
         return Diffusing(state)
+
+    def state_shapes(self, problem: Problem) -> dict[str, tuple[int, ...]]:
+        """See :meth:`Method.state_shapes`."""
+        replicas, size = problem.sgd.replicas, problem.length + 1
+        return {
+            "weights": (replicas, 1, size),
+            "updates": (replicas, 1, size + problem.geometry.rank**2),
+            "streams": (replicas, 1, 4),
+            "fresh_streams": (replicas, 0, 4),
+        }
 
     def resumed(self, state: RunState) -> Diffusing:
         """See :meth:`Method.resumed`."""
@@ -223,7 +233,7 @@ def run_diffusion(
         See :func:`ssiode.run_sgd`. Steps are those of SGD.
     time_steps : int, optional
         Number of time steps, >= 1, in the whole run; by default so many that the path without noise
-        from the first start has an error below 1e-3.
+        from the start of replica 0 has an error below 1e-3.
     order, samples : int
         Of :class:`ssiode.population_risk.Fluctuations`: the nodes of S for one or two tokens, and
         the samples for more.
@@ -271,6 +281,12 @@ def run_diffusion(
         settings=settings,
         options=options,
     )
+
+
+def _start(problem: Problem, replica: int) -> np.ndarray:
+    """The overlaps (e, m) from which a replica starts."""
+    (row,) = coordinate_weights(problem, replica)
+    return problem.geometry.basis @ row[:-1]
 
 
 def _heun(

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ssiode.errors import InputError
+
 if TYPE_CHECKING:
     from ssiode.problem import Problem
     from ssiode.results import Ensemble
@@ -141,6 +143,49 @@ class Method(ABC):
         self, problem: Problem, threshold: float, first_replica: int, options: Mapping[str, Any]
     ) -> Run:
         """Put replicas, numbered from `first_replica`, where they start."""
+
+    @abstractmethod
+    def state_shapes(self, problem: Problem) -> dict[str, tuple[int, ...]]:
+        """Shapes of weights, updates, streams and fresh streams of all replicas."""
+
+    def check(self, ensemble: Ensemble) -> None:
+        """Refuse a checkpoint that is none of this method, on which kernels would read astray.
+
+        Raises
+        ------
+        InputError
+        """
+        stopped, sgd = ensemble.checkpoint, ensemble.problem.sgd
+        kinds = {"weights": "f8", "updates": "f8", "streams": "u8", "fresh_streams": "u8"}
+        expected = {
+            name: (shape, np.dtype(kinds[name]))
+            for name, shape in self.state_shapes(ensemble.problem).items()
+        }
+        expected["alive"] = ((sgd.replicas,), np.dtype(bool))
+        planned, done, samples = stopped.planned_steps, stopped.records_done, stopped.samples_done
+        fits = (
+            all(
+                isinstance(array := getattr(stopped, name), np.ndarray)
+                and (array.shape, array.dtype) == facts
+                for name, facts in expected.items()
+            )
+            and planned.ndim == 1
+            and planned.dtype == np.int64
+            and planned.size > 0
+            and planned[0] == 0
+            and planned[-1] == sgd.steps
+            and bool(np.all(np.diff(planned) > 0))
+            and isinstance(done, int)
+            and isinstance(samples, int)
+            and 0 <= done <= min(len(planned), len(ensemble.steps))
+            and (planned[done - 1] if done else 0) * sgd.batch <= samples
+            and samples <= planned[min(done, len(planned) - 1)] * sgd.batch
+        )
+        if not fits:
+            raise InputError(
+                f"the run of {self.name} is damaged where it stopped and cannot be resumed; "
+                "start it anew"
+            )
 
     @abstractmethod
     def resumed(self, state: RunState) -> Run:

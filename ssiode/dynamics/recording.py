@@ -103,7 +103,7 @@ class Recording:
             ) as bar,
         ):
             try:
-                self._keep("unfinished")  # tells at once if the file cannot be written
+                self._keep_start()
                 for step in self.planned_steps[len(self.losses) :]:
                     self._advance_to(int(step), bar, interrupted)
                     self._fresh_streams = self.state.fresh_streams.copy()
@@ -169,6 +169,14 @@ class Recording:
 
         self._in_chunks(self.fresh_samples, self._measuring, interrupted, add)
         return self.state.problem.loss.scale * (totals / self.fresh_samples)
+
+    def _keep_start(self) -> None:
+        """Tell at once if the file cannot be written, when there is no result to keep yet."""
+        try:
+            self._keep("unfinished")
+        except InputError as error:
+            error.result = None
+            raise
 
     def _keep(self, status: str) -> None:
         """Write what there is to the file of the run."""

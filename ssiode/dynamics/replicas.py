@@ -55,8 +55,8 @@ class KernelMethod(Method):
     ) -> Replicas:
         """See :meth:`Method.start`."""
         sgd, directions = problem.sgd, self.directions(problem)
-        n_rows, entries = problem.geometry.n_rows, self.entries(problem)
-        weights = np.empty((sgd.replicas, n_rows, entries))
+        shapes = self.state_shapes(problem)
+        weights = np.empty(shapes["weights"])
         for i in range(sgd.replicas):
             weights[i] = self.weights(problem, directions, first_replica + i)
 
@@ -67,7 +67,7 @@ class KernelMethod(Method):
         state = RunState(
             problem,
             weights,
-            np.zeros((sgd.replicas, n_rows, entries + self.sums_beside)),
+            np.zeros(shapes["updates"]),
             streams(self.purposes),
             streams(_FRESH),
             np.full((sgd.replicas, 2), -1),
@@ -78,6 +78,17 @@ class KernelMethod(Method):
         e, m, _ = run.overlaps()
         state.note_start(e, m)
         return run
+
+    def state_shapes(self, problem: Problem) -> dict[str, tuple[int, ...]]:
+        """See :meth:`Method.state_shapes`."""
+        replicas, n_rows = problem.sgd.replicas, problem.geometry.n_rows
+        entries = self.entries(problem)
+        return {
+            "weights": (replicas, n_rows, entries),
+            "updates": (replicas, n_rows, entries + self.sums_beside),
+            "streams": (replicas, len(self.purposes), 4),
+            "fresh_streams": (replicas, len(_FRESH), 4),
+        }
 
     def resumed(self, state: RunState) -> Replicas:
         """See :meth:`Method.resumed`."""

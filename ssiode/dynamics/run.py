@@ -10,7 +10,7 @@ from ssiode.dynamics.checks import require_memory_for_records, started
 from ssiode.dynamics.methods import Method, RunState
 from ssiode.dynamics.recording import Recording
 from ssiode.dynamics.records import record_steps
-from ssiode.errors import InputError, whole_number
+from ssiode.errors import InputError, choose, whole_number
 from ssiode.recovery import check_threshold
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def resume_run(
     Raises
     ------
     InputError
-        If the run is over, or cannot be saved.
+        If the run is over, is damaged, or cannot be saved.
     """
     if ensemble.checkpoint is None:
         raise InputError(
@@ -77,6 +77,8 @@ def resume_run(
         )
     if save is not None:
         ensemble.problem.to_tables()
-    run = Method.known[ensemble.method].resumed(RunState.stopped(ensemble))
+    method = Method.known[choose("method", ensemble.method, Method.known)]
+    method.check(ensemble)
+    run = method.resumed(RunState.stopped(ensemble))
     path = None if save is None else Path(save)
     return Recording.resumed(run, ensemble, path).go(progress)

@@ -7,6 +7,8 @@ import time
 import numpy as np
 import pytest
 
+from ssiode import Ensemble
+
 LINEAR = ("--target", "z1", "--student", "tied", "--activation", "identity")
 RUN = ("--gamma", 0.2, "--d", 50, "--steps", 200, "--replicas", 3, "--records", 4, "--m", 0.3)
 
@@ -97,3 +99,14 @@ def test_ctrl_c_prints_what_was_recorded():
 )
 def test_bad_input_is_refused_in_one_line(ssiode, arguments, parts):
     assert ssiode("sgd", *LINEAR, *arguments).refuses(*parts)
+
+
+def test_a_run_that_is_over_is_copied_to_another_file(ssiode, tmp_path):
+    first, copy = str(tmp_path / "run.npz"), str(tmp_path / "copy.npz")
+    ssiode("chain", *LINEAR, *RUN, "--save", first)
+    ssiode("chain", "--resume", first, "--save", copy)
+    assert np.array_equal(Ensemble.load(copy).m, Ensemble.load(first).m)
+
+
+def test_a_file_that_cannot_be_written_leaves_standard_output_empty(ssiode, tmp_path):
+    assert ssiode("chain", *LINEAR, *RUN, "--json", "--save", tmp_path).refuses("is a folder")

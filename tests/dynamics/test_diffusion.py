@@ -12,6 +12,7 @@ from scipy.stats import ks_2samp
 from ssiode import (
     Attention,
     Encoding,
+    Ensemble,
     Problem,
     Target,
     TiedNetwork,
@@ -148,3 +149,32 @@ def test_the_linear_band_in_closed_form():
     # S at m = 0 is 12; J = -4 m is small at first.
     early = band.deviation[4, 1] ** 2 / (1e-4 / 10**6 * 12 * ode.t[4])
     assert early == pytest.approx(1.0, abs=0.03)
+
+
+# The order of the quadrature is chosen at a state.
+SMOOTH = Problem(Target("tanh(z1*z2)"), Attention("trace"), Encoding("opposite"))
+SHORT = {"gamma": 0.5, "d": 100, "steps": 3000, "replicas": 4, "records": 5}
+SHORT |= {"engine": "quadrature"}
+
+
+def test_a_run_by_quadrature_is_resumed_to_the_same_numbers(monkeypatch):
+    start = {"e": (0.1, -0.1), "m": 0.2}
+    whole = run_diffusion(SMOOTH, **SHORT, **start)
+    with monkeypatch.context() as patch:
+        interrupt(patch, "advance", 3, diffusion.Diffusing)
+        stopped = run_diffusion(SMOOTH, **SHORT, **start)
+    assert stopped.status == "interrupted"
+    assert equal(resume_run(stopped), whole)
+
+
+def test_parts_of_a_run_from_random_starts_give_its_replicas():
+    whole = run_diffusion(SMOOTH, **SHORT)
+    part = run_diffusion(SMOOTH, **SHORT | {"replicas": 2}, first_replica=2)
+    assert part.options == whole.options
+    assert np.array_equal(part.v, whole.v[2:])
+
+
+def test_numbers_of_numpy_among_the_options_are_saved(tmp_path):
+    path, options = tmp_path / "run.npz", {"order": np.int64(12)}
+    run_diffusion(SMOOTH, **SHORT, engine_options=options, save=path)
+    assert Ensemble.load(path).options["engine_options"] == {"order": 12}

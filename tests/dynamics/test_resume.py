@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -137,6 +140,101 @@ def test_what_cannot_be_kept_is_refused_before_it_runs(monkeypatch, tmp_path):
     refuses(lambda: run_chain(OPPOSITE, **SETTINGS, save=tmp_path), "is a folder")
     missing = tmp_path / "none" / "run.npz"
     refuses(lambda: run_chain(OPPOSITE, **SETTINGS, save=missing), "cannot save", "run.npz")
+
+
+def test_only_a_file_is_replaced_by_a_run(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(InputError, match="pipe or a device") as caught:
+        run_chain(OPPOSITE, **SETTINGS, save=pipe)
+    assert caught.value.result is None
+    assert pipe.is_fifo()
+    loop = tmp_path / "loop"
+    loop.symlink_to("loop")
+    for name in (loop, tmp_path / ("x" * 300), tmp_path / "a\0b"):
+        refuses(lambda name=name: run_chain(OPPOSITE, **SETTINGS, save=name), "cannot save")
+    assert loop.is_symlink()
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_link_to_a_file_stays_a_link(tmp_path, exists):
+    path, link = tmp_path / "run.npz", tmp_path / "link.npz"
+    if exists:
+        path.write_text("old")
+    link.symlink_to(path.name)
+    whole = run_chain(OPPOSITE, **SETTINGS, save=link)
+    assert link.is_symlink()
+    assert not path.is_symlink()
+    assert equal(Ensemble.load(path), whole)
+
+
+FOREIGN_PARTS = [
+    {"weights": np.ones((5, 1, 2))},
+    {"weights": np.full((5, 1, 3), "a")},
+    {"updates": np.ones((5, 1, 2))},
+    {"streams": np.ones((5, 3, 4))},
+    {"fresh_streams": np.ones((2, 1, 1), dtype=np.uint64)},
+    {"alive": np.ones(3, dtype=bool)},
+    {"planned_steps": np.array([0, 50, 20, 100])},
+    {"planned_steps": np.array([0, 10**15])},
+    {"records_done": 99},
+    {"records_done": -1},
+    {"samples_done": -5},
+    {"samples_done": "many"},
+]
+
+
+@pytest.mark.parametrize("parts", FOREIGN_PARTS)
+def test_a_checkpoint_of_another_run_is_refused(monkeypatch, parts):
+    interrupt(monkeypatch, "advance", 3)
+    stopped = run_chain(OPPOSITE, **SETTINGS)
+    checkpoint = dataclasses.replace(stopped.checkpoint, **parts)
+    wrong = dataclasses.replace(stopped, checkpoint=checkpoint)
+    refuses(lambda: resume_run(wrong), "damaged", "start it anew")
+    refuses(lambda: resume_run(dataclasses.replace(stopped, method="chian")), "'chain'")
+
+
+FOREIGN_FIELDS = [
+    {"e": np.zeros((5, 11))},
+    {"m": np.zeros((2, 11))},
+    {"loss": np.full((5, 11), "a")},
+    {"recovery_steps": np.zeros(5)},
+    {"squared_norms": np.zeros(5)},
+    {"threshold": "x"},
+    {"fresh_samples": 0},
+    {"first_replica": -1},
+    {"seconds_per_step": "fast"},
+    {"seed": 12},
+    {"status": 3},
+    {"options": [3]},
+]
+
+
+@pytest.mark.parametrize("fields", FOREIGN_FIELDS)
+def test_a_file_whose_parts_do_not_fit_is_refused(tmp_path, fields):
+    path = tmp_path / "run.npz"
+    dataclasses.replace(run_chain(OPPOSITE, **SETTINGS), **fields).save(path)
+    with pytest.raises(InputError):
+        Ensemble.load(path)
+
+
+@pytest.mark.parametrize("header", ["null", "3", '"x"', "[]", "{}", "[" * 100000])
+def test_a_file_of_something_else_is_refused(tmp_path, header):
+    path = tmp_path / "run.npz"
+    np.savez(path, header=np.array(header))
+    refuses(lambda: Ensemble.load(path), "holds no run")
+
+
+def test_a_damaged_file_is_refused_or_whole(tmp_path):
+    path, rng = tmp_path / "run.npz", np.random.default_rng(0)
+    run_chain(OPPOSITE, **SETTINGS).save(path)
+    content = np.frombuffer(path.read_bytes(), dtype=np.uint8)
+    for _ in range(100):
+        damaged = content.copy()
+        damaged[rng.integers(len(content), size=4)] = rng.integers(256, size=4)
+        path.write_bytes(damaged.tobytes())
+        with suppress(InputError):
+            Ensemble.load(path)
 
 
 def test_a_disk_that_fills_up_keeps_the_run_on_the_error(monkeypatch, tmp_path):
