@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ssiode.kernels.linker import link
-from ssiode.student import Attention, LinearAttention, Student, TiedNetwork
+from ssiode.student import Attention, ExpressionStudent, LinearAttention, Student, TiedNetwork
 from tests import reference
 from tests.checks import refuses
 
@@ -242,3 +242,9 @@ def test_projection_vectors_need_one_entry_per_token():
 @pytest.mark.parametrize("activation", ["sign", "heaviside(s - 1)"])
 def test_an_activation_without_derivative_is_refused(activation):
     refuses(lambda: TiedNetwork(activation), "jump", "derivative")
+
+
+@pytest.mark.parametrize("expression", ["sign(z1)", "max(z1, z2)*heaviside(z1 - 1)"])
+def test_expressions_with_jumps_are_refused(expression):
+    student = ExpressionStudent(expression)
+    refuses(lambda: student.kernel_pieces(2), "has a jump", "derivative", "relu")

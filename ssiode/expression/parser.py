@@ -174,7 +174,7 @@ def parameter_value(name: str, given: ParameterValue) -> Value:
         return Builder(None, {}).value(trees[0])
     except InputError as error:
         shown = shorten(given) if isinstance(given, str) else type(given).__name__
-        if isinstance(given, float | int) and abs(given) < 1e30:
+        if isinstance(given, float) or (isinstance(given, int) and abs(given) < 1e30):
             shown = repr(given)
         raise InputError(f"parameter {name} is {shown}: {error}") from error
 

@@ -79,11 +79,18 @@ class ExpressionStudent(Student):
 
     def kernel_pieces(self, length: int) -> tuple[str, ...]:
         """The outputs and their Jacobian, generated from SymPy."""
+        import sympy
+
         from ssiode.expression import token_symbols
         from ssiode.expression.code import kernel_function
 
         outputs, symbols = self.outputs(length), token_symbols(length)
         jacobian = [output.diff(symbol) for output in outputs for symbol in symbols]
+        if any(derivative.has(sympy.DiracDelta) for derivative in jacobian):
+            raise InputError(
+                f"the student {shown(self.expression)} has a jump, where its derivative is "
+                "infinite; take a smooth step such as sigmoid(5*z1), or a kink such as relu or abs"
+            )
         return (
             piece("scalar_functions"),
             kernel_function("local_outputs", outputs, symbols),
