@@ -65,11 +65,11 @@ def problems() -> Iterator[Problem]:
 
 
 def states(problem: Problem, count: int, seed: int) -> list[np.ndarray]:
-    """Random states, and the two ends and the origin now and then."""
+    """Random states; the first is in turn each end, the origin, close to an end, or random too."""
     drawn = feasible_points(problem, count, seed)
-    special = (seed % 5) - 1
-    if special <= 1 and not problem.geometry.teacher_overlap.any():
-        drawn[0] = np.append(np.zeros(problem.length), float(special))
+    special = (-1.0, 0.0, 1.0, None, 1 - 10.0 ** -(1 + seed % 4))[seed % 5]
+    if special is not None and not problem.geometry.teacher_overlap.any():
+        drawn[0] = np.append(np.zeros(problem.length), special)
     return drawn
 
 
@@ -114,7 +114,7 @@ def campaign(per_problem: int, seed: int, orders: tuple[int, ...]) -> tuple[int,
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("per_problem", "seed", "orders"),
-    [(14, 10**5, (5, 10, 14)), (6, 777, (4, 7)), (2, 4242, (20,))],
+    [(3, 10**5, (4, 7, 10, 14)), (1, 4242, (5, 20))],
 )
 def test_errors_hold_at_every_state(per_problem, seed, orders):
     count, misses = campaign(per_problem, seed, orders)
