@@ -32,7 +32,13 @@ from tests.checks import refuses
 OPPOSITE = Problem(
     Target("He2(z1) + z2"), Attention("trace"), Encoding("opposite"), label_noise=0.1
 )
-JOINT = Problem(Target("He2(z1) + z2"), UntiedNetwork("tanh", constraint="joint"))
+# The kernels are those of test_chain.py.
+JOINT = Problem(
+    Target("He2(z1) + z2"),
+    UntiedNetwork("relu", constraint="joint"),
+    Encoding("orthonormal"),
+    label_noise=0.1,
+)
 SETTINGS = {"m": 0.2, "gamma": 0.5, "d": 20, "batch": 3, "steps": 100, "replicas": 5, "records": 10}
 RECORDED = ("steps", "e", "m", "loss", "recovery_steps", "semantic_recovery_steps", "squared_norms")
 RUNS = {"chain": run_chain, "sgd": run_sgd}

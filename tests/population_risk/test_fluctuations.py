@@ -24,8 +24,11 @@ STATES = {
 }
 
 
-@pytest.mark.parametrize(("gamma", "batch"), [(1e-3, 1), (1.0, 1), (1.0, 3)])
-@pytest.mark.parametrize("name", STATES)
+@pytest.mark.parametrize(
+    ("name", "gamma", "batch"),
+    [(name, gamma, 1) for name in STATES for gamma in (1e-3, 1.0)]
+    + [(name, 1.0, 3) for name in ("attention", "correlated pole", "network")],
+)
 def test_it_is_the_covariance_of_one_step(name, gamma, batch):
     problem, v = STATES[name]
     v, d, length = np.array(v), 10**8, problem.length

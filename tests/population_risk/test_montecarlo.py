@@ -7,7 +7,13 @@ import pytest
 
 from ssiode.encoding import Encoding
 from ssiode.loss import FrobeniusLoss
-from ssiode.population_risk import MonteCarloEngine, QuadratureEngine, SeriesEngine, risk
+from ssiode.population_risk import (
+    MonteCarloEngine,
+    QuadratureEngine,
+    SeriesEngine,
+    montecarlo,
+    risk,
+)
 from ssiode.problem import Problem
 from ssiode.student import Attention, LinearAttention, TiedNetwork
 from ssiode.target import Target
@@ -21,21 +27,25 @@ from tests.population_risk.problems import (
 )
 
 
+@pytest.fixture(scope="module")
+def quadratures():
+    """50 points over 4 settings, and what quadrature finds there."""
+    found = []
+    for name, count in zip(SETTINGS, (13, 13, 12, 12), strict=True):
+        problem, _ = SETTINGS[name]
+        engine = QuadratureEngine(problem, 20)
+        points = feasible_points(problem, count, seed=4)
+        found += [(problem, v, engine.evaluate(v)) for v in points]
+    return found
+
+
 @pytest.mark.parametrize("sampling", ["sobol", "plain"])
-def test_agreement_with_quadrature(sampling):
-    # 50 points over 4 settings, each with samples of its own, R, gradient and V at each: 250
-    # comparisons. One misses 4 standard errors of 16 blocks in 0.12 percent; more than 2 of 250 in
-    # 0.4 percent, and the gradients along e of tied networks are equal, so in about 1 percent.
-    points = [
-        (problem, v)
-        for name, count in zip(SETTINGS, (13, 13, 12, 12), strict=True)
-        for problem in [SETTINGS[name][0]]
-        for v in feasible_points(problem, count, seed=4)
-    ]
-    quadratures = {id(problem): QuadratureEngine(problem, 20) for problem, _ in points}
+def test_agreement_with_quadrature(quadratures, sampling):
+    # Each point with samples of its own, R, gradient and V at each: 250 comparisons. One misses 4
+    # standard errors of 16 blocks in 0.12 percent; more than 2 of 250 in 0.4 percent, and the
+    # gradients along e of tied networks are equal, so in about 1 percent.
     within = []
-    for seed, (problem, v) in enumerate(points):
-        exact = quadratures[id(problem)].evaluate(v)
+    for seed, (problem, v, exact) in enumerate(quadratures):
         sampled = MonteCarloEngine(problem, 2**12, seed, sampling).evaluate(v)
         difference = np.abs(moments(sampled) - moments(exact))
         within.append(difference <= 4 * errors(sampled) + errors(exact))
@@ -207,9 +217,17 @@ def test_a_student_that_is_not_finite_is_refused():
     refuses(lambda: risk(problem, engine="montecarlo", samples=64), "not finite")
 
 
-def test_sequences_beyond_the_sampler_are_refused():
-    target = Target(lambda z: z[..., 0], length=1001)
-    refuses(lambda: MonteCarloEngine(Problem(target, TiedNetwork("identity"))), "1001", "1000")
+def test_sequences_beyond_the_sampler_are_refused(monkeypatch):
+    assert montecarlo._LONGEST == 1000
+    # The geometry of a thousand tokens takes seconds.
+    monkeypatch.setattr(montecarlo, "_LONGEST", 4)
+    for length in (4, 5):
+        target = Target(lambda z: z[..., 0], length=length)
+        problem = Problem(target, TiedNetwork("identity"))
+        if length == 4:
+            assert MonteCarloEngine(problem, 2**8).problem is problem
+        else:
+            refuses(lambda p=problem: MonteCarloEngine(p), "length is 5", "allows 4")
 
 
 def test_the_square_of_the_labels_is_exact():

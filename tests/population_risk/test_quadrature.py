@@ -60,7 +60,7 @@ def test_mean_attention_entry(engine):
 @pytest.mark.parametrize("name", SETTINGS)
 def test_stated_errors_bound_the_truth(name):
     problem, _ = SETTINGS[name]
-    truth = QuadratureEngine(problem, 44)
+    truth = QuadratureEngine(problem, 36)
     engines = [QuadratureEngine(problem, order) for order in (10, 12, 14, 20, 24)]
     for v in feasible_points(problem, 4, seed=1):
         exact = truth.evaluate(v)

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import os
 
+import pytest
+
 from validation.benchmarks import replicas
 
 
-def test_all_times_are_measured():
+@pytest.mark.parametrize(
+    "problems",
+    [
+        # Its kernels are those of other tests.
+        ["attention trace, opposite"],
+        pytest.param(list(replicas.PROBLEMS), marks=pytest.mark.slow),
+    ],
+)
+def test_all_times_are_measured(monkeypatch, problems):
+    chosen = {name: replicas.PROBLEMS[name] for name in problems}
+    monkeypatch.setattr(replicas, "PROBLEMS", chosen)
     normals, pairs = replicas.step_times(d=20, rounds=1, direct=10, chain=10)
     assert normals > 0
-    assert pairs.keys() == replicas.PROBLEMS.keys()
+    assert pairs.keys() == chosen.keys()
     assert all(min(pair) > 0 for pair in pairs.values())
 
 
