@@ -125,7 +125,7 @@ def test_stated_errors_hold(sampling):
 @pytest.mark.slow
 @pytest.mark.parametrize("sampling", ["sobol", "plain"])
 def test_stated_errors_hold_in_a_larger_campaign(sampling):
-    found = scores(sampling, 80, seed=10**6)
+    found = scores(sampling, 40, seed=10**6)
     assert (found > 2).mean() < 0.08
     assert (found > 4).mean() < 0.004
 
