@@ -128,6 +128,14 @@ def test_the_law_is_that_of_direct_sgd_for_all(student, encoding, loss):
         check_law(student, encoding, loss, d, steps)
 
 
+def test_recovery_times_have_the_law_of_direct_sgd():
+    options = {"m": 0.1, "gamma": 0.5, "d": 30, "steps": 400, "replicas": 800, "records": 1}
+    ours, theirs = (run(LINEAR, **options) for run in (run_chain, run_sgd))
+    assert (ours.recovery_steps > 0).mean() > 0.9
+    steps = (ours.recovery_steps, theirs.recovery_steps)
+    assert ks_2samp(*steps, method="asymp").pvalue > FALSE_ALARM
+
+
 def test_the_mean_in_the_place_of_the_chi_square_is_noticed(monkeypatch):
     right = replicas.piece
 
@@ -147,14 +155,6 @@ def test_the_mean_in_the_place_of_the_chi_square_is_noticed(monkeypatch):
     assert min(smallest_p_values(ours, theirs)) > FALSE_ALARM
     monkeypatch.setattr(replicas, "piece", piece)
     assert min(smallest_p_values(run_chain(noisy, **options).m[:, 1:], theirs)) < FALSE_ALARM
-
-
-def test_recovery_times_have_the_law_of_direct_sgd():
-    options = {"m": 0.1, "gamma": 0.5, "d": 30, "steps": 400, "replicas": 800, "records": 1}
-    ours, theirs = (run(LINEAR, **options) for run in (run_chain, run_sgd))
-    assert (ours.recovery_steps > 0).mean() > 0.9
-    steps = (ours.recovery_steps, theirs.recovery_steps)
-    assert ks_2samp(*steps, method="asymp").pvalue > FALSE_ALARM
 
 
 def test_random_starts_have_the_law_of_uniform_weights():
