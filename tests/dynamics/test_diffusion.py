@@ -66,8 +66,9 @@ def test_without_noise_it_is_the_ode():
 
 
 def test_random_starts_escape_as_those_of_the_chain():
-    even = Problem(Target("He2(z1)"), TiedNetwork("square"))
-    settings = {"gamma": 0.02, "d": 1000, "steps": 10**5, "replicas": 200, "records": 2}
+    # The kernel is that of tests/recovery_scaling.
+    even = Problem(Target("He2(z1)"), TiedNetwork("0.1*s^2"))
+    settings = {"gamma": 0.2, "d": 1000, "steps": 10**5, "replicas": 200, "records": 2}
     runs = [method(even, **settings) for method in (run_diffusion, run_chain)]
     assert np.array_equal(runs[0].m[:, 0], runs[1].m[:, 0])
     assert (runs[1].recovery_steps > 0).mean() > 0.95
