@@ -159,6 +159,13 @@ SHORT = {"gamma": 0.5, "d": 100, "steps": 3000, "replicas": 4, "records": 5}
 SHORT |= {"engine": "quadrature"}
 
 
+@pytest.fixture
+def few_time_steps(monkeypatch):
+    """Start the search of the time steps low: a step by quadrature takes a while."""
+    monkeypatch.setattr(diffusion, "_FEWEST_TIME_STEPS", 16)
+
+
+@pytest.mark.usefixtures("few_time_steps")
 def test_a_run_by_quadrature_is_resumed_to_the_same_numbers(monkeypatch):
     start = {"e": (0.1, -0.1), "m": 0.2}
     whole = run_diffusion(SMOOTH, **SHORT, **start)
@@ -169,6 +176,7 @@ def test_a_run_by_quadrature_is_resumed_to_the_same_numbers(monkeypatch):
     assert equal(resume_run(stopped), whole)
 
 
+@pytest.mark.usefixtures("few_time_steps")
 def test_parts_of_a_run_from_random_starts_give_its_replicas():
     whole = run_diffusion(SMOOTH, **SHORT)
     part = run_diffusion(SMOOTH, **SHORT | {"replicas": 2}, first_replica=2)
@@ -176,6 +184,7 @@ def test_parts_of_a_run_from_random_starts_give_its_replicas():
     assert np.array_equal(part.v, whole.v[2:])
 
 
+@pytest.mark.usefixtures("few_time_steps")
 def test_numbers_of_numpy_among_the_options_are_saved(tmp_path):
     path, options = tmp_path / "run.npz", {"order": np.int64(12)}
     run_diffusion(SMOOTH, **SHORT, engine_options=options, save=path)

@@ -185,15 +185,16 @@ def hermite_table(nodes: np.ndarray, top: int) -> np.ndarray:
     >>> hermite_table(np.array([2.0]), 2)[:, 0] * np.sqrt([1, 1, 2])
     array([1., 2., 3.])
     """
-    orders = np.arange(top)
-    factors = np.sqrt(orders / (orders + 1))
+    roots = np.sqrt(np.arange(top + 1))
     table = np.empty((top + 1, len(nodes)))
     table[0] = 1.0
-    # x He_n / sqrt(n + 1) - sqrt(n / (n + 1)) He_(n - 1), in place: short rows cost only calls
-    np.divide(nodes, np.sqrt(orders + 1)[:, None], out=table[1:])
+    if top:
+        table[1] = nodes
+    # In place: short rows cost only calls.
     for n in range(1, top):
-        table[n + 1] *= table[n]
-        table[n + 1] -= factors[n] * table[n - 1]
+        row = np.multiply(nodes, table[n], out=table[n + 1])
+        row -= roots[n] * table[n - 1]
+        row /= roots[n + 1]
     return table
 
 

@@ -136,7 +136,9 @@ CLOSED_FORMS = [
 def test_closed_forms(text, alpha, exact, accuracy):
     (found,) = coefficients(text, [alpha], budget=10**6).values()
     assert found.verdict is Verdict.NONZERO
-    assert abs(found.value - exact) <= found.error <= accuracy
+    # The aim is a relative error of 1e-10; whether a rule stops there or far below depends on the
+    # axes, whose order and signs the linear algebra of the machine decides.
+    assert abs(found.value - exact) <= found.error <= max(accuracy, 1e-10 * abs(exact))
 
 
 def test_products_over_separate_tokens():
