@@ -25,6 +25,7 @@ class OverlapChain(KernelMethod):
     kernel = "overlap_chain"
     purposes = (Purpose.TOKENS, Purpose.LABEL_NOISE, Purpose.LEFT_OUT)
     sums_beside = 1
+    is_unrolled = True
 
     def entries(self, problem: Problem) -> int:
         """See :meth:`Method.entries`."""

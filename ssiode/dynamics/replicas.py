@@ -36,11 +36,14 @@ class KernelMethod(Method):
         Streams that the kernel reads.
     sums_beside : int
         Sums that the kernel keeps beside the update of each entry.
+    is_unrolled : bool
+        Whether the kernel is linked with the sizes of short sequences.
     """
 
     kernel: ClassVar[str]
     purposes: ClassVar[tuple[Purpose, ...]]
     sums_beside: ClassVar[int] = 0
+    is_unrolled: ClassVar[bool] = False
 
     @abstractmethod
     def directions(self, problem: Problem) -> np.ndarray:
@@ -187,7 +190,7 @@ def _linked(
     target, left_out = target_kernel(problem.target), problem.sgd.d - geometry.rank - 1
     kernels = link(
         [
-            *([_sizes(problem)] if "LENGTH" in piece(method.kernel) else []),
+            *([_sizes(problem)] if method.is_unrolled else []),
             piece("scalar_functions"),
             piece("normals"),
             *problem.student.kernel_pieces(length),
