@@ -7,8 +7,7 @@ or ``python -m ssiode.derivations.exact_chain`` anywhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from math import comb, prod
 
 import numpy as np
@@ -25,10 +24,16 @@ from .chain_measurement import (
     run_chain,
     run_on_vectors,
 )
+from .explicit_frame import (
+    Explicit,
+    chain_step,
+    dot,
+    entries_of,
+    moved_entries,
+    step_residuals,
+)
 from .gaussian import expectation, standard_moment
 from .report import Control, Derivation, Measurement, Proof, Step, publish
-
-Vector = list[PolyElement]
 
 DIMENSION = 8
 LEARNING_RATE = 3.0
@@ -66,141 +71,22 @@ def derive() -> Derivation:
     )
 
 
-@dataclass(frozen=True)
-class _Row:
-    """One weight vector over sqrt(d), with u in two directions and rho along a rotated third.
-
-    The rows of `frame` over `scale` are an orthonormal basis of three directions, the first of
-    them that of the rest: the formula of Euler and Rodrigues, which reaches every rotation.
-    """
-
-    u: Vector
-    rho: PolyElement
-    frame: list[Vector]
-    scale: PolyElement
-
-
-@dataclass(frozen=True)
-class _Token:
-    """The five entries of sqrt(d) X_l, the coordinates p_l, and the slope g_l."""
-
-    x: Vector
-    p: Vector
-    slope: PolyElement
-
-
-@dataclass(frozen=True)
-class _Explicit:
-    """Two weight vectors and two tokens in five dimensions, with a symbol for everything."""
-
-    rows: list[_Row]
-    tokens: list[_Token]
-    teacher: Vector
-    move: PolyElement
-
-    @classmethod
-    def symbols(cls) -> _Explicit:
-        """Make the symbols; `move` stands for gamma / d."""
-        names = ["move", "b1", "b2"]
-        for number in (1, 2):
-            names += [f"k{number}{entry}" for entry in range(4)]
-            names += [f"u{number}1", f"u{number}2", f"rho{number}", f"g{number}"]
-            names += [f"p{number}1", f"p{number}2"]
-            names += [f"x{number}{entry}" for entry in range(5)]
-        _, *generators = ring(names, QQ)
-        symbol = dict(zip(names, generators, strict=True))
-        rows, tokens = [], []
-        for number in (1, 2):
-            quaternion = [symbol[f"k{number}{entry}"] for entry in range(4)]
-            rows.append(
-                _Row(
-                    [symbol[f"u{number}1"], symbol[f"u{number}2"]],
-                    symbol[f"rho{number}"],
-                    _rotation(*quaternion),
-                    sum(entry**2 for entry in quaternion),
-                )
-            )
-            tokens.append(
-                _Token(
-                    [symbol[f"x{number}{entry}"] for entry in range(5)],
-                    [symbol[f"p{number}1"], symbol[f"p{number}2"]],
-                    symbol[f"g{number}"],
-                )
-            )
-        return cls(rows, tokens, [symbol["b1"], symbol["b2"]], symbol["move"])
-
-
-def _rotation(a: PolyElement, b: PolyElement, c: PolyElement, d: PolyElement) -> list[Vector]:
-    """Rotate by a quaternion; the matrix is orthogonal times the squared length of it."""
-    return [
-        [a**2 + b**2 - c**2 - d**2, 2 * (b * c - a * d), 2 * (b * d + a * c)],
-        [2 * (b * c + a * d), a**2 - b**2 + c**2 - d**2, 2 * (c * d - a * b)],
-        [2 * (b * d - a * c), 2 * (c * d + a * b), a**2 - b**2 - c**2 + d**2],
-    ]
-
-
-def _dot(left: Sequence[PolyElement], right: Sequence[PolyElement]) -> PolyElement:
-    return sum(x * y for x, y in zip(left, right, strict=True))
-
-
-def _weights(row: _Row) -> Vector:
-    """The five entries of w / sqrt(d), times the scale of the frame."""
-    return [row.scale * u for u in row.u] + [row.rho * entry for entry in row.frame[0]]
-
-
-def _moved(row: _Row, tokens: Sequence[_Token], move: PolyElement) -> Vector:
-    """The five entries of w / sqrt(d) after the update, times the scale of the frame."""
-    entries = _weights(row)
-    for token in tokens:
-        shifted = [token.x[0] + token.p[0], token.x[1] + token.p[1], *token.x[2:]]
-        change = move * row.scale * token.slope
-        entries = [entry - change * x for entry, x in zip(entries, shifted, strict=True)]
-    return entries
-
-
-def _chain_step(row: _Row, tokens: Sequence[_Token], move: PolyElement) -> tuple[Vector, Vector]:
-    """The formulas of the chain times the scale: (u~, rho~), and the sums of g_l y_l."""
-    coordinates = [
-        row.scale * (row.u[axis] - move * sum(t.slope * (t.x[axis] + t.p[axis]) for t in tokens))
-        for axis in (0, 1)
-    ]
-    sums = [sum(t.slope * _dot(direction, t.x[2:]) for t in tokens) for direction in row.frame]
-    return [*coordinates, row.scale * row.rho - move * sums[0]], sums[1:]
-
-
-def _step_residuals(
-    row: _Row, tokens: Sequence[_Token], move: PolyElement, rest: int = 1
-) -> list[PolyElement]:
-    """Compare the chain with the step on vectors: coordinates, rest, and squared norm."""
-    moved = _moved(row, tokens, move)
-    coordinates, unseen = _chain_step(row, tokens, move)
-    along = _dot(row.frame[0], moved[2:])
-    norm = _dot(coordinates[:2], coordinates[:2]) + rest * coordinates[2] ** 2
-    norm += move**2 * _dot(unseen, unseen)
-    return [
-        moved[0] - coordinates[0],
-        moved[1] - coordinates[1],
-        along - row.scale * coordinates[2],
-        _dot(moved, moved) - norm,
-    ]
-
-
 def _token() -> Step:
     """Show that the coordinates of a token are independent normals, and write the fields."""
-    explicit = _Explicit.symbols()
+    explicit = Explicit.symbols()
     row, token = explicit.rows[0], explicit.tokens[0]
     normals = token.x
     coordinates = [row.scale * token.x[0], row.scale * token.x[1]]
-    coordinates += [_dot(direction, token.x[2:]) for direction in row.frame]
+    coordinates += [dot(direction, token.x[2:]) for direction in row.frame]
     covariances = []
     for i, left in enumerate(coordinates):
         for j, right in enumerate(coordinates[: i + 1]):
             covariances.append(expectation(left * right, normals) - (i == j) * row.scale**2)
     along = coordinates[2]
-    overlap = _dot(token.p, row.u)
+    overlap = dot(token.p, row.u)
     shifted = [token.x[0] + token.p[0], token.x[1] + token.p[1], *token.x[2:]]
-    field = _dot(shifted, _weights(row))
-    wanted = row.scale * (_dot(token.x[:2], row.u) + overlap) + row.rho * along
+    field = dot(shifted, entries_of(row))
+    wanted = row.scale * (dot(token.x[:2], row.u) + overlap) + row.rho * along
     return Step(
         "One token in the frame of the weights",
         r"""
@@ -226,9 +112,9 @@ def _token() -> Step:
 
 def _step() -> Step:
     """Write one step on a vector in the coordinates of the chain."""
-    explicit = _Explicit.symbols()
+    explicit = Explicit.symbols()
     row, tokens, move = explicit.rows[0], explicit.tokens, explicit.move
-    norm_without_rest = _step_residuals(row, tokens, move, rest=0)[-1:]
+    norm_without_rest = step_residuals(row, tokens, move, rest=0)[-1:]
     return Step(
         "One step in the same frame",
         r"""
@@ -249,7 +135,7 @@ def _step() -> Step:
         (
             Proof(
                 "two coordinates, the rest, and the squared norm",
-                tuple(_step_residuals(row, tokens, move)),
+                tuple(step_residuals(row, tokens, move)),
             ),
             Control("the squared norm without the rest", Proof("", tuple(norm_without_rest))),
         ),
@@ -318,31 +204,30 @@ def _direct_moments(
     _, *generators = ring(names, QQ)
     slopes, normals = generators[:tokens], generators[tokens:]
     square = sum(
-        _dot(slopes, normals[axis * tokens : (axis + 1) * tokens]) ** 2
-        for axis in range(directions)
+        dot(slopes, normals[axis * tokens : (axis + 1) * tokens]) ** 2 for axis in range(directions)
     )
     degrees = directions + extra
     residuals = []
     for power in range(1, powers + 1):
         moment = degrees**power if by_mean else int(_chi_square_moment(degrees, power))
         average = expectation(square**power, normals)
-        residuals.append(average - moment * _dot(slopes, slopes) ** power)
+        residuals.append(average - moment * dot(slopes, slopes) ** power)
     return tuple(residuals)
 
 
 def _batches() -> Step:
     """Take the mean over a batch: longer sums, a shorter move, and still one chi-square."""
-    explicit = _Explicit.symbols()
+    explicit = Explicit.symbols()
     row, tokens, move = explicit.rows[0], explicit.tokens, explicit.move
-    alone = [_moved(row, [token], move) for token in tokens]
+    alone = [moved_entries(row, [token], move) for token in tokens]
     mean = [(first + second) / 2 for first, second in zip(*alone, strict=True)]
-    together = _moved(row, tokens, move / 2)
-    whole = _moved(row, tokens, move)
+    together = moved_entries(row, tokens, move / 2)
+    whole = moved_entries(row, tokens, move)
     _, *generators = ring("g1, g2, y11, y12, y21, y22", QQ)
     slopes, normals = generators[:2], generators[2:]
-    square = _dot(slopes, normals[:2]) ** 2 + _dot(slopes, normals[2:]) ** 2
+    square = dot(slopes, normals[:2]) ** 2 + dot(slopes, normals[2:]) ** 2
     fourth = expectation(square**2, normals)
-    one = 8 * _dot(slopes, slopes) ** 2
+    one = 8 * dot(slopes, slopes) ** 2
     for_each = 8 * (slopes[0] ** 4 + slopes[1] ** 4) + 8 * slopes[0] ** 2 * slopes[1] ** 2
     return Step(
         "A batch needs one chi-square too",
@@ -373,16 +258,16 @@ def _batches() -> Step:
 
 def _untied() -> Step:
     """Give every token its weight vector: a frame and a chi-square for each of them."""
-    explicit = _Explicit.symbols()
+    explicit = Explicit.symbols()
     residuals, total, wanted = [], 0, 0
     common = explicit.rows[0].scale ** 2 * explicit.rows[1].scale ** 2
     for row, token in zip(explicit.rows, explicit.tokens, strict=True):
-        residuals += _step_residuals(row, [token], explicit.move)
-        moved = _moved(row, [token], explicit.move)
-        coordinates, unseen = _chain_step(row, [token], explicit.move)
-        square = _dot(coordinates, coordinates) + explicit.move**2 * _dot(unseen, unseen)
+        residuals += step_residuals(row, [token], explicit.move)
+        moved = moved_entries(row, [token], explicit.move)
+        coordinates, unseen = chain_step(row, [token], explicit.move)
+        square = dot(coordinates, coordinates) + explicit.move**2 * dot(unseen, unseen)
         factor = common.exquo(row.scale**2)
-        total += factor * _dot(moved, moved)
+        total += factor * dot(moved, moved)
         wanted += factor * square
     _, *normals = ring("y11, y12, y21, y22", QQ)
     lengths = [normals[0] ** 2 + normals[1] ** 2, normals[2] ** 2 + normals[3] ** 2]
