@@ -10,8 +10,8 @@ import numpy as np
 
 from ssiode.errors import whole_number
 from ssiode.population_risk.finite_moments import check_finite_moments
+from ssiode.population_risk.mehler.builder import TableBuilder
 from ssiode.population_risk.mehler.positional import positional_box
-from ssiode.population_risk.mehler.table import TableBuilder
 from ssiode.population_risk.mehler.truncation import tail_estimate
 from ssiode.population_risk.protocol import (
     Estimate,

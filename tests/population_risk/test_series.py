@@ -11,8 +11,7 @@ import pytest
 
 from ssiode.encoding import Encoding
 from ssiode.loss import FrobeniusLoss, SquaredLoss
-from ssiode.population_risk import MonteCarloEngine, SeriesEngine
-from ssiode.population_risk.mehler import table as table_module
+from ssiode.population_risk import SeriesEngine
 from ssiode.population_risk.mehler.table import MehlerTable
 from ssiode.problem import Problem
 from ssiode.student import Attention, TiedNetwork
@@ -279,84 +278,6 @@ def test_errors_grow_towards_the_pole_and_are_infinite_where_the_series_diverges
     assert 1e-10 < sizes[-1] < 1e-2
 
 
-def test_more_tokens_than_the_quadrature_has():
-    # E relu(s)^2 = 1/2, E g relu = E g (s + |s|) / 2 with s the mean of the fields times sqrt(L).
-    length = 10
-    engine = SeriesEngine(Problem(Target("sum(z)", length=length), TiedNetwork("relu")))
-    for m in (0.0, 0.4, -1.0):
-        result = engine.evaluate(np.append(np.zeros(length), m))
-        exact = length - m * math.sqrt(length) + 0.5
-        assert abs(result.value - exact) <= result.value_error
-        assert result.gradient[-1] == pytest.approx(-math.sqrt(length), rel=1e-12)
-        assert result.value_error < 1e-10
-
-
-def test_targets_of_few_among_many_tokens():
-    # E e^(z1) relu(s) by the shift s -> s + m / sqrt(L): e^(1/2) (phi(c) + c Phi(c)), c = m / 3.
-    problem = Problem(Target("exp(z1)", length=9), TiedNetwork("relu"))
-    engine = SeriesEngine(problem)
-    for m in (0.0, 0.7, -1.0):
-        result, c = engine.evaluate(np.append(np.zeros(9), m)), m / 3
-        density = math.exp(-(c**2) / 2) / math.sqrt(2 * math.pi)
-        share = (1 + math.erf(c / math.sqrt(2))) / 2
-        exact = math.exp(2) - 2 * math.exp(0.5) * (density + c * share) + 0.5
-        assert abs(result.value - exact) <= result.value_error + 1e-14
-        assert result.value_error < 1e-10
-        slope = -2 * math.exp(0.5) * share / 3
-        assert abs(result.gradient[-1] - slope) <= result.gradient_error[-1] + 1e-14
-
-
-def test_three_tokens_of_attention():
-    problem = Problem(Target("He2(z1) + z2*z3"), Attention("trace"))
-    v = np.array([0.0, 0.0, 0.0, 0.6])
-    result = SeriesEngine(problem).evaluate(v)
-    student = reference.attention_weighted(np.eye(3))
-    generator = np.random.default_rng(9)
-    z_star, z = reference.field_samples(3, 0.6, 400_000, generator)
-    labels = z_star[:, :1] ** 2 - 1 + z_star[:, 1:2] * z_star[:, 2:]
-    samples = reference.squared_loss(labels, student.value(z))[0]
-    # 4 standard errors: a random seed fails once in 16000.
-    assert abs(result.value - samples.mean()) <= 4 * samples.std() / math.sqrt(len(samples))
-    assert result.value_error < 1e-6
-
-
-FOUR_TOKENS = (
-    pytest.param("He2(z1) + z2*z3 + z4", Attention("trace"), Encoding()),
-    pytest.param(
-        "[{}]".format(", ".join(["z1*z2", "z3"] + ["0"] * 14)),
-        Attention("identity"),
-        Encoding(),
-        marks=pytest.mark.slow,
-    ),
-    pytest.param(
-        "sum(He2(z)) + z1",
-        Attention("projection", left=(1, 0, 2, 0), right=(0, 1, 0, 1)),
-        Encoding("opposite"),
-        marks=pytest.mark.slow,
-    ),
-    pytest.param(
-        "z1*z2*z3 + He2(z4)",
-        Attention("trace"),
-        Encoding("matrix", matrix=((1,), (2,), (0,), (-1,)), injected=(0.3, 0, 0, 0.2)),
-        marks=pytest.mark.slow,
-    ),
-)
-
-
-@pytest.mark.parametrize(("target", "student", "encoding"), FOUR_TOKENS)
-def test_four_tokens_of_attention_against_samples(target, student, encoding):
-    problem = Problem(Target(target, length=4), student, encoding, label_noise=0.1)
-    engine = SeriesEngine(problem)
-    states = np.array([*feasible_points(problem, 3, seed=31), np.append(np.zeros(4), 1.0)])
-    sets = [MonteCarloEngine(problem, 2**14, seed, blocks=2) for seed in range(16)]
-    sampled = np.array([samples.moments(states) for samples in sets])
-    mean, standard_error = sampled.mean(axis=0), sampled.std(axis=0, ddof=1) / 4
-    value, error = engine.estimates(states)
-    # 5 standard errors of 16 sets at 28 numbers: 5e-3.
-    assert np.all(np.abs(value - mean) <= error + 5 * standard_error + 1e-12)
-    assert np.all(error[:, 0] < 1e-4)
-
-
 def states_with_ends(problem):
     """States in an array of shape (3, 4, L + 1), the last two with e = 0 and m = 1, -1."""
     states = np.array(feasible_points(problem, 12, seed=10))
@@ -404,57 +325,6 @@ def test_the_companion_moves_by_the_stated_errors(transition):
         assert moved.max() > 0
 
 
-KINKED_TARGETS = (
-    ("abs(z1)*z2 + He2(z2)", Attention("trace"), Encoding()),
-    ("max(z1, z2)", Attention("trace"), Encoding("opposite")),
-    (
-        "sign(z1*z2) + z1",
-        Attention("projection", left=(1, 0.5), right=(0, 1)),
-        Encoding("opposite"),
-    ),
-    ("[abs(z1), sign(z2), max(z1, 0.3), z1*z2]", Attention("identity"), Encoding("orthonormal")),
-    ("heaviside(z1 + z2 - 0.5)", Attention("trace"), Encoding("opposite", injected=(0.3, -0.2))),
-    ("abs(z1) + abs(z2)*z3", Attention("trace"), Encoding()),
-    ("max(z1, 0) - sign(z3)", Attention("trace"), Encoding("matrix", matrix=((1,), (2,), (0,)))),
-    ("abs(z1 - z2)", TiedNetwork("relu"), Encoding("orthonormal")),
-    ("sign(z1) + z2", TiedNetwork("tanh"), Encoding("orthonormal")),
-)
-
-
-@pytest.mark.parametrize(("target", "student", "encoding"), KINKED_TARGETS)
-def test_targets_with_kinks_against_samples(target, student, encoding):
-    problem = Problem(Target(target), student, encoding, label_noise=0.2)
-    engine = SeriesEngine(problem)
-    length = problem.length
-    states = [*feasible_points(problem, 4, seed=21), *np.eye(length + 1)[[-1, -1]]]
-    states[-1] = -states[-1]
-    sets = [MonteCarloEngine(problem, 2**13, seed, blocks=2) for seed in range(16)]
-    sampled = np.array([samples.moments(np.array(states)) for samples in sets])
-    mean, standard_error = sampled.mean(axis=0), sampled.std(axis=0, ddof=1) / 4
-    value, error = engine.estimates(np.array(states))
-    # 5 standard errors of 16 sets at some 300 numbers, two thirds of them within a few: 1 percent.
-    assert np.all(np.abs(value - mean) <= error + 5 * standard_error + 1e-12)
-    # Inside the sphere the series converges fast.
-    inside = np.abs(np.array(states)[:, -1]) < 0.5
-    assert np.all(error[inside][:, 0] < 1e-6)
-
-
-def test_the_error_says_that_a_kinked_target_converges_slowly_at_the_pole():
-    kinked, smooth = (
-        SeriesEngine(Problem(Target(text), Attention("trace")), 40)
-        for text in ("abs(z1)*z2", "tanh(z1)*z2")
-    )
-    pole, inside = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 0.6]])
-    assert kinked.evaluate(inside).value_error < 1e-8
-    assert kinked.evaluate(pole).value_error > 3 * smooth.evaluate(pole).value_error
-    assert 1e-6 < kinked.evaluate(pole).value_error < 1e-3
-    # More orders of the same series move it by less than that.
-    short = SeriesEngine(kinked.problem, 16)
-    for v in (pole, inside):
-        rough, fine = short.evaluate(v), kinked.evaluate(v)
-        assert np.all(np.abs(moments(rough) - moments(fine)) <= errors(rough) + errors(fine))
-
-
 @pytest.mark.parametrize(
     ("problem", "part"),
     [
@@ -472,45 +342,6 @@ def test_what_has_no_series_is_refused(problem, part):
     refuses(lambda: SeriesEngine(problem), part)
 
 
-def test_longer_attention_is_refused_with_the_size_of_its_grid():
-    problem = Problem(Target("sum(He2(z))", length=8), Attention())
-    refuses(lambda: SeriesEngine(problem), "sees 8 directions", "allows 4", "10^16 points")
-    encoded = Problem(Target("sum(z)", length=4), Attention(), Encoding("orthonormal"))
-    refuses(lambda: SeriesEngine(encoded), "in 4 directions", "allows 1")
-    outputs = ["z1", "z2", "z3", "z4"] + ["1"] * 12
-    wide = Problem(Target("[" + ", ".join(outputs) + "]"), Attention("identity"))
-    refuses(lambda: SeriesEngine(wide), "4 outputs that are not constant", "allows 3")
-
-
 @pytest.mark.parametrize("order", [3, 401, 10.5])
 def test_orders_out_of_range_are_refused(order):
     refuses(lambda: SeriesEngine(SMOOTH["trace"][0], order), "order")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("target", "student", "length", "levels", "finer"),
-    [
-        ("He2(z1) + z2*z3", Attention("trace"), 3, (2, 5), (6, 7)),
-        (
-            "He2(z1) - z2*z3",
-            Attention("projection", left=(1, 0, 2), right=(0, 1, 0)),
-            3,
-            (3, 6),
-            (6, 7),
-        ),
-        ("He2(z1) + z2*z3 + z4", Attention("trace"), 4, (2, 4), (4, 5)),
-    ],
-)
-def test_errors_of_coarse_grids_bound_the_difference_from_finer_ones(
-    monkeypatch, target, student, length, levels, finer
-):
-    problem = Problem(Target(target, length=length), student)
-    monkeypatch.setitem(table_module._RULE_TOLERANCE, length, 0.0)
-    monkeypatch.setitem(table_module._LEVELS, length, levels)
-    coarse = SeriesEngine(problem)
-    monkeypatch.setitem(table_module._LEVELS, length, finer)
-    fine = SeriesEngine(problem)
-    for v in [*feasible_points(problem, 3, seed=3), np.append(np.zeros(length), 1.0)]:
-        rough, exact = coarse.evaluate(v), fine.evaluate(v)
-        assert np.all(np.abs(moments(rough) - moments(exact)) <= errors(rough) + errors(exact))

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from ssiode.encoding import Encoding
+from ssiode.population_risk.mehler.builder import TableBuilder
 from ssiode.population_risk.mehler.positional import positional_box
-from ssiode.population_risk.mehler.table import MehlerTable, TableBuilder
+from ssiode.population_risk.mehler.table import MehlerTable
 from ssiode.problem import Problem
 from ssiode.student import Attention, LinearAttention, TiedNetwork
 from ssiode.target import Target
