@@ -46,7 +46,7 @@ def require_memory_for_records(problem: Problem, n_records: int, entries: int) -
     records = "records" if n_records > replicas else "replicas"
     sizes = [
         (weights, 2.0 * replicas * rows * entries + 24 * replicas),
-        ("d", 4.0 * rank * entries + float(running) * length * entries),
+        ("d", 4.0 * rank * entries + float(running) * (length + 2 * rows) * entries),
         (records, 3.0 * n_records * replicas * (length + 2 * rows)),
     ]
     floats: dict[str, float] = {}

@@ -167,23 +167,38 @@ def advance_replicas(
     recovery_steps: np.ndarray,
     alive: np.ndarray,
 ) -> None:
-    """Advance all replicas that are alive by as many samples as they are given labels."""
+    """Advance all replicas that are alive by as many samples as they are given labels.
+
+    Each is worked on in buffers of the thread: where two threads write to neighbours in memory, a
+    short step takes several times as long.
+    """
     sample = make_sample(model)
+    own_streams, own_steps = np.empty_like(streams[0]), np.empty_like(recovery_steps[0])
+    own_weights, own_update = np.empty_like(weights[0]), np.empty_like(updates[0])
     for replica in range(weights.shape[0]):
-        if alive[replica]:
-            alive[replica] = advance_replica(
-                streams[replica],
-                weights[replica],
-                updates[replica],
-                model,
-                sample,
-                given_labels[replica],
-                batch,
-                step_size,
-                threshold,
-                samples_done,
-                recovery_steps[replica],
-            )
+        if not alive[replica]:
+            continue
+        own_streams[:] = streams[replica]
+        own_weights[:] = weights[replica]
+        own_update[:] = updates[replica]
+        own_steps[:] = recovery_steps[replica]
+        alive[replica] = advance_replica(
+            own_streams,
+            own_weights,
+            own_update,
+            model,
+            sample,
+            given_labels[replica],
+            batch,
+            step_size,
+            threshold,
+            samples_done,
+            own_steps,
+        )
+        streams[replica] = own_streams
+        weights[replica] = own_weights
+        updates[replica] = own_update
+        recovery_steps[replica] = own_steps
 
 
 @njit(error_model="numpy", nogil=True, cache=True)
@@ -197,16 +212,20 @@ def add_fresh_losses(
 ) -> None:
     """Add the losses of fresh samples to the totals of the replicas that are alive."""
     sample = make_sample(model)
+    own_streams = np.empty_like(streams[0])
     for replica in range(weights.shape[0]):
-        if alive[replica]:
-            totals[replica] = fresh_losses(
-                streams[replica],
-                weights[replica],
-                model,
-                sample,
-                given_labels[replica],
-                totals[replica],
-            )
+        if not alive[replica]:
+            continue
+        own_streams[:] = streams[replica]
+        totals[replica] = fresh_losses(
+            own_streams,
+            weights[replica],
+            model,
+            sample,
+            given_labels[replica],
+            totals[replica],
+        )
+        streams[replica] = own_streams
 
 
 @njit(error_model="numpy", nogil=True, cache=True)

@@ -114,13 +114,13 @@ def chain_over_dims(rounds: int = ROUNDS, steps: int = CHAIN_STEPS) -> dict[int,
 
 
 def thread_gains(
-    rounds: int = ROUNDS, direct: int = DIRECT_STEPS, chain: int = CHAIN_STEPS
+    replicas: int, rounds: int = ROUNDS, direct: int = DIRECT_STEPS, chain: int = CHAIN_STEPS
 ) -> dict[str, float]:
-    """How much faster eight replicas are on two threads than on one, by method."""
+    """How much faster an even number of replicas is on two threads than on one, by method."""
     problem = PROBLEMS["attention trace, opposite"].replace(d=D)
     sizes = {"sgd": direct, "chain": chain}
     times: dict[int, dict[str, float]] = {}
-    calls = {name: stepper(problem, name, steps, replicas=8) for name, steps in sizes.items()}
+    calls = {name: stepper(problem, name, steps, replicas) for name, steps in sizes.items()}
 
     def on(number: int, call: Callable[[], object]) -> None:
         with threads(number):
@@ -148,8 +148,11 @@ def main() -> None:
     spread = max(over_dims.values()) / min(over_dims.values())
     text = ", ".join(f"{1e3 * time:.1f} ns at d = {d:.0e}" for d, time in over_dims.items())
     print(f"chain step with encoding: {text}; largest over smallest {spread:.2f}")
-    for name, gain in thread_gains().items():
-        print(f"eight replicas of {name} on two threads: {gain:.2f} times one")
+    # With one replica a thread, all that two threads write lies side by side in memory.
+    for replicas, longer in ((2, 4), (8, 1)):
+        gains = thread_gains(replicas, direct=longer * DIRECT_STEPS, chain=longer * CHAIN_STEPS)
+        for name, gain in gains.items():
+            print(f"{replicas} replicas of {name} on two threads: {gain:.2f} times one")
 
 
 if __name__ == "__main__":

@@ -39,4 +39,4 @@ def test_threads_are_set_for_the_block_alone(monkeypatch):
 
 def test_dims_and_threads():
     assert min(replicas.chain_over_dims(rounds=1, steps=5).values()) > 0
-    assert replicas.thread_gains(rounds=1, direct=5, chain=5).keys() == {"sgd", "chain"}
+    assert replicas.thread_gains(2, rounds=1, direct=5, chain=5).keys() == {"sgd", "chain"}
