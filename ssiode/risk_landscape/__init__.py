@@ -1,0 +1,1 @@
+"""The landscape of the population risk: descent at initialisation, minima, basins, escape."""
