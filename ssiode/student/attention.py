@@ -61,6 +61,12 @@ class Attention(Student):
         """True: the scores are products of two fields."""
         return True
 
+    def is_symmetric(self, length: int) -> bool:
+        """Whether the reduction is: the trace, or a projection on equal entries."""
+        if self.reduction == "projection":
+            return len(set(self.left)) == len(set(self.right)) == 1
+        return self.reduction == "trace"
+
     def n_outputs(self, length: int) -> int:
         """L*L for `identity`, else 1."""
         return length * length if self.reduction == "identity" else 1

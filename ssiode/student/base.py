@@ -91,3 +91,7 @@ class Student(Configurable, ABC):
     def is_even(self, length: int) -> bool:
         """Whether f(-z) = f(z) is proved."""
         return False
+
+    def is_symmetric(self, length: int) -> bool:
+        """Whether it is proved that f stays the same when the fields are permuted."""
+        return False

@@ -112,6 +112,20 @@ class ExpressionStudent(Student):
         outputs = self.outputs(length)
         return all(output.subs(mirror, simultaneous=True) == output for output in outputs)
 
+    def is_symmetric(self, length: int) -> bool:
+        """Whether every f_a is symmetric as it is written: a swap and a turn give all others."""
+        from ssiode.expression import token_symbols
+
+        fields = token_symbols(length)
+        swap = dict(zip(fields[:2], fields[1::-1], strict=True))
+        turn = dict(zip(fields, [*fields[1:], fields[0]], strict=True))
+        outputs = self.outputs(length)
+        return all(
+            output.subs(change, simultaneous=True) == output
+            for output in outputs
+            for change in (swap, turn)
+        )
+
     def symbolic_form(self, length: int) -> SymbolicForm:
         """See :meth:`Student.symbolic_form`."""
         import sympy

@@ -38,6 +38,10 @@ class _SummedFields(Student):
         sigma, s = self.activation_expression
         return sigma.subs(s, -s) == sigma
 
+    def is_symmetric(self, length: int) -> bool:
+        """True: only the sum of the fields counts."""
+        return True
+
     def symbolic_form(self, length: int) -> SymbolicForm:
         """See :meth:`Student.symbolic_form`."""
         import sympy
