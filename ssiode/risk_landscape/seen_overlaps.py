@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ssiode.problem import Problem
 
 _INVISIBLE = 1e-13
+_ROUNDING = 1e-14
 
 
 class SeenOverlaps:
@@ -74,4 +75,5 @@ class SeenOverlaps:
         to_seen = np.zeros((len(self._axes) + 1, self._full.length + 1))
         to_seen[:-1, :-1], to_seen[-1, -1] = self._axes, 1.0
         lifted = self._full.metric @ to_seen[kept].T @ np.linalg.inv(self.coordinates.metric)
-        return w @ (lifted @ self.frame).T
+        v = w @ (lifted @ self.frame).T
+        return np.where(np.abs(v) > _ROUNDING * np.linalg.norm(v, axis=-1, keepdims=True), v, 0.0)

@@ -34,6 +34,8 @@ class StudentTerms(ABC):
         The directions U, shape (r, L).
     last_order : int
         Highest order that can be computed.
+    highest_order : int or None
+        Highest order of a coefficient of f that is not zero; None if there is no such.
     symmetry : StudentSymmetry
         Which coefficients it makes equal, up to sign, or zero.
     how : str
@@ -43,6 +45,7 @@ class StudentTerms(ABC):
     n_outputs: int
     axes: sympy.Matrix
     last_order: int
+    highest_order: int | None = None
     symmetry: StudentSymmetry
     how: str
 
@@ -80,6 +83,8 @@ class SymbolicTerms(StudentTerms):
         self._sources = [coefficient_source(function, fields) for function in (*outputs, square)]
         endless = [source for source in self._sources if source.highest_order is None]
         self.last_order = min((source.last_order for source in endless), default=10**6)
+        degrees = [source.highest_order for source in self._sources[:-1]]
+        self.highest_order = None if None in degrees else max(degrees)
         is_numeric = any(source.is_numeric for source in self._sources)
         self.how = "quadrature of its formula" if is_numeric else "closed forms"
         self._known: dict[tuple[int, int], dict[Beta, Number]] = {}

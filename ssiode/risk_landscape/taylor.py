@@ -107,6 +107,15 @@ class TaylorExpansion:
         limits = [self.student.last_order, self.teacher.last_order]
         return min(limit for limit in limits if limit is not None)
 
+    @property
+    def highest_order(self) -> int | None:
+        """Highest order at which R can depend on the overlaps, None if there is no such."""
+        student, teacher = self.student.highest_order, self.teacher.highest_order
+        if any(self._offsets):
+            return None if student is None else 2 * student
+        orders = [order for order in (student, teacher) if order is not None]
+        return min(orders, default=None)
+
     def form(self, order: int) -> HomogeneousForm:
         """The part of R of one order >= 1 in the overlaps."""
         if order not in self._known:
