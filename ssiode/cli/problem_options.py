@@ -50,9 +50,18 @@ _FLAGS = {
     "--student-expression": _Flag(
         "student", "expression", str, "Outputs of the student in z1...zL, for kind expression."
     ),
-    "--encoding": _Flag("encoding", "kind", str, "none, opposite, orthonormal, matrix or gram."),
+    "--encoding": _Flag(
+        "encoding",
+        "kind",
+        str,
+        "none, opposite, orthonormal, random, sinusoidal, matrix or gram.",
+    ),
     "--norm": _Flag("encoding", "norm", float, "Norm of the encoding's rows."),
     "--matrix": _Flag("encoding", "matrix", str, ".npy file of the encoding's rows, or Gram."),
+    "--encoding-dimension": _Flag(
+        "encoding", "dimension", int, "Dimension of the rows of a random or sinusoidal encoding."
+    ),
+    "--encoding-seed": _Flag("encoding", "seed", int, "Seed of the rows of a random encoding."),
     "--teacher-overlap": _Flag(
         "encoding", "teacher_overlap", NumberList(), "Overlap of the encoding with the teacher."
     ),
