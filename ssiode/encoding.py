@@ -128,6 +128,15 @@ class Encoding:
         )
 
 
+def encoding_kinds() -> tuple[str, ...]:
+    """Names of all kinds of encodings.
+
+    >>> "sinusoidal" in encoding_kinds()
+    True
+    """
+    return tuple(_GRAM_BUILDERS)
+
+
 @_kind("none")
 def _none(encoding: Encoding, length: int) -> np.ndarray:
     return np.zeros((length, length))

@@ -97,9 +97,7 @@ def verdict(flatness: Flatness, descent: Descent, exponent: int | None) -> str:
     if descent.status == "flat":
         return f"the risk does not depend on the overlaps: nothing is learned{target}"
     if descent.status == "minimum":
-        return (
-            f"the origin is a local minimum: {descent.reason}, and SGD does not leave it{target}"
-        )
+        return f"the origin is a local minimum: {descent.reason}, and SGD does not leave it{target}"
     if descent.order is None:
         return f"how SGD leaves the origin is not determined: {descent.reason}"
     path = f"along a curve tangent to {_kind(descent)}" if descent.is_curved else _kind(descent)

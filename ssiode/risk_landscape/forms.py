@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ssiode.hermite.coefficient import Verdict
-from ssiode.risk_landscape.numbers import ZERO, Number
+from ssiode.risk_landscape.numbers import Number, zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class HomogeneousForm:
 
     def coefficient(self, powers: Sequence[int]) -> Number:
         """The coefficient of a monomial."""
-        return self.terms.get(tuple(powers), ZERO())
+        return self.terms.get(tuple(powers), zero())
 
     @cached_property
     def _arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -72,7 +72,7 @@ class Number:
     def __mul__(self, other: Number) -> Number:
         """The product, exact if both factors are."""
         if self.is_zero or other.is_zero:
-            return ZERO()
+            return zero()
         value = self.value * other.value
         error = abs(self.value) * other.error + abs(other.value) * self.error
         error += self.error * other.error + _ROUNDING * abs(value)
@@ -101,13 +101,13 @@ def total(numbers: Iterable[Number]) -> Number:
     """
     terms = [number for number in numbers if not number.is_zero]
     if not terms:
-        return ZERO()
-    if len(terms) == 1:
-        return terms[0]
+        return zero()
     if all(term.exact is not None for term in terms):
         import sympy
 
         return Number.of_exact(sympy.Add(*(term.exact for term in terms)))
+    if len(terms) == 1:
+        return terms[0]
     value = math.fsum(term.value for term in terms)
     size = math.fsum(abs(term.value) for term in terms)
     return Number.of_float(value, math.fsum(t.error for t in terms) + _ROUNDING * size)

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ssiode.risk_landscape.numbers import ZERO, Number, total
+from ssiode.risk_landscape.numbers import Number, total, zero
 from ssiode.risk_landscape.student_symmetry import Beta, StudentSymmetry
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class SymbolicTerms(StudentTerms):
             is_beyond = source.highest_order is not None and order > source.highest_order
             found = () if is_beyond else source.coefficients(order)
             self._known[place] = {c.alpha: Number.of_coefficient(c) for c in found}
-        return self._known[place].get(beta, ZERO())
+        return self._known[place].get(beta, zero())
 
 
 def student_terms(problem: Problem) -> StudentTerms:

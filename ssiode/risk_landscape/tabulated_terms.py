@@ -7,7 +7,7 @@ beyond them scrambled Sobol points, with standard errors over independent scramb
 from __future__ import annotations
 
 import math
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -69,13 +69,18 @@ class TabulatedTerms(StudentTerms):
         self.axes = sympy.eye(length)
         self.symmetry = StudentSymmetry.of(problem)
         self._length = length
+        self._known: dict[Key, Number] = {}
         self._is_sampled = length not in _LEVELS
         points = _SCRAMBLINGS * 2**_LOG2_POINTS
         self.how = f"{points} samples of the fields" if self._is_sampled else "a grid of the fields"
 
     def number(self, key: Key) -> Number:
         """See :meth:`StudentTerms.number`."""
-        function, beta = key
+        if key not in self._known:
+            self._known[key] = self._number(*key)
+        return self._known[key]
+
+    def _number(self, function: int, beta: Beta) -> Number:
         if sum(beta) > _LAST_ORDER:
             raise InputError(f"order {sum(beta)} is above the {_LAST_ORDER} of tabulated students")
         value, error = self._sampled(beta) if self._is_sampled else self._on_grid(beta)
@@ -116,7 +121,6 @@ class TabulatedTerms(StudentTerms):
             values = contract(table, values, i + 1)
         return np.where(total_order(_LAST_ORDER, self._length) <= _LAST_ORDER, values, 0.0)
 
-    @lru_cache(maxsize=4096)  # noqa: B019
     def _sampled(self, beta: Beta) -> tuple[np.ndarray, np.ndarray]:
         """Means and errors over independent scramblings, averaged over equivalent indices."""
         turned = (tuple(np.roll(beta, turn).tolist()) for turn in range(self._length))
