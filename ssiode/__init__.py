@@ -29,6 +29,7 @@ _HOME = {
     "TiedNetwork": "ssiode.student",
     "UntiedNetwork": "ssiode.student",
     "hermite_coefficients": "ssiode.hermite.expansion",
+    "landscape": "ssiode.risk_landscape",
     "resume_run": "ssiode.dynamics",
     "risk": "ssiode.population_risk",
     "run_chain": "ssiode.dynamics",

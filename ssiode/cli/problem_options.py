@@ -25,6 +25,31 @@ class NumberList(click.ParamType):
             self.fail(f"{value!r} is not a list of numbers; write it as 0.1,-0.1", param, ctx)
 
 
+class NameList(click.ParamType):
+    """Comma-separated names, such as ``none,opposite``."""
+
+    name = "names"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return a list of names."""
+        return [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+
+
+class WholeNumberList(click.ParamType):
+    """Comma-separated whole numbers, such as ``100,1000``."""
+
+    name = "numbers"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return a list of integers."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return [int(part) for part in value.split(",")]
+        except ValueError:
+            self.fail(f"{value!r} is no list of whole numbers; write it as 100,1000", param, ctx)
+
+
 class _Flag(NamedTuple):
     table: str
     key: str

@@ -9,6 +9,7 @@ import click
 
 from ssiode.cli.output import emit, json_option
 from ssiode.cli.problem_options import NumberList, build_problem, problem_options
+from ssiode.cli.tables import text_table
 from ssiode.errors import InputError
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def _text(result: Scaling) -> str:
             f"{trial.counted} recovered in {trial.steps_run} steps)"
         )
     lines.append(f"learning rates with C = {result.constant:.3g}; {result.method}")
-    lines += _rows(result)
+    lines.append(_rows(result))
     if result.power is not None:
         lines.append(
             f"tau = K d^p: p = {result.power.value:.4f} +- {result.power.error:.4f}, "
@@ -129,7 +130,7 @@ def _fitted(p_value: float | None) -> str:
     return "" if p_value is None else f"; fits with p-value {p_value:.2g}"
 
 
-def _rows(result: Scaling) -> list[str]:
+def _rows(result: Scaling) -> str:
     rows = [_HEADER]
     for point in result.points:
         data = point.as_dict()
@@ -151,5 +152,4 @@ def _rows(result: Scaling) -> list[str]:
                 wrong,
             )
         )
-    widths = [max(len(row[i]) for row in rows) for i in range(len(_HEADER))]
-    return ["  ".join(c.rjust(w) for c, w in zip(row, widths, strict=True)) for row in rows]
+    return text_table(rows)

@@ -9,6 +9,8 @@ import numpy as np
 from ssiode.results import spread
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ssiode.results import Ensemble, Trajectory
     from ssiode.validation import Agreement
 
@@ -123,9 +125,18 @@ def _chosen(size: int) -> list[int]:
 
 
 def _table(header: list[str], rows: list[list[float]]) -> str:
-    cells = [header] + [[f"{value:.6g}" for value in row] for row in rows]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
-    lines = ("  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in cells)
+    return text_table([header, *([f"{value:.6g}" for value in row] for row in rows)])
+
+
+def text_table(rows: Sequence[Sequence[str]]) -> str:
+    """Lines of cells, each column as wide as its widest cell and flush right.
+
+    >>> print(text_table([["d", "steps"], ["100", "7"]]))
+      d  steps
+    100      7
+    """
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = ("  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in rows)
     return "\n".join(lines)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ssiode.errors import InputError, whole_number
+from ssiode.results import provenance
 from ssiode.risk_landscape.descent import Descent, descent
 from ssiode.risk_landscape.explanation import explanations, verdict
 from ssiode.risk_landscape.flatness import Flatness
@@ -47,6 +48,8 @@ class Landscape:
         The local minima of R, None if not asked for.
     coefficients : str
         Where the coefficients of the student come from.
+    engine : RiskEngine
+        Engine of the risk.
     """
 
     problem: Problem
@@ -59,6 +62,7 @@ class Landscape:
     largest_gamma: float | None
     minima: Minima | None
     coefficients: str
+    engine: RiskEngine
 
     @property
     def flatness_index(self) -> int | None:
@@ -105,7 +109,12 @@ class Landscape:
             "verdict": self.verdict,
             "coefficients": self.coefficients,
         }
-        return data | ({} if self.minima is None else self.minima.as_dict())
+        if self.minima is None:
+            return data | {"minima": None} | provenance(self.problem)
+        found = self.minima.as_dict()
+        search = {f"minima_{name}": found[name] for name in ("status", "message", "starts", "seed")}
+        kept = {name: found[name] for name in ("minima", "certificate", "engine")}
+        return data | kept | search | provenance(self.problem)
 
 
 def landscape(
@@ -175,6 +184,7 @@ def landscape(
         largest_gamma=_largest_gamma(problem, found, at_risk),
         minima=_minima(problem, at_risk) if minima else None,
         coefficients=expansion.student.how,
+        engine=at_risk,
     )
 
 

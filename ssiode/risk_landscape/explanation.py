@@ -47,7 +47,8 @@ def _blind_orders(expansion: TaylorExpansion, last_order: int) -> Iterator[str]:
             continue
         if not expansion.form(n).coefficient(power).is_zero:
             return
-        yield f"{_reason(expansion, n)}: m^{n} does not appear in the risk"
+        monomial = "m" if n == 1 else f"m^{n}"
+        yield f"{_reason(expansion, n)}: {monomial} does not appear in the risk"
 
 
 def _reason(expansion: TaylorExpansion, n: int) -> str:
@@ -101,7 +102,8 @@ def verdict(flatness: Flatness, descent: Descent, exponent: int | None) -> str:
     if descent.order is None:
         return f"how SGD leaves the origin is not determined: {descent.reason}"
     path = f"along a curve tangent to {_kind(descent)}" if descent.is_curved else _kind(descent)
-    fall = f"R falls by {descent.slope:.6g} |v|^{descent.order} along the steepest direction"
+    length = "|v|" if descent.order == 1 else f"|v|^{descent.order}"
+    fall = f"R falls by {descent.slope:.6g} {length} along the steepest direction"
     sentence = f"SGD leaves the origin at order {descent.order}, {_along(descent, path)}: {fall}"
     if flatness.index is not None and flatness.index < descent.order:
         sentence += f"; the flatness index {flatness.index} is lower, but its form only rises"

@@ -84,7 +84,7 @@ class Number:
 
 
 @cache
-def ZERO() -> Number:
+def zero() -> Number:
     """The exact zero."""
     import sympy
 
