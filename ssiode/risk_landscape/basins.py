@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from ssiode.dynamics.ode import ENGINE_TOLERANCE
 from ssiode.errors import InputError, finite_number, shown, whole_number
 from ssiode.population_risk import RiskEngine, make_engine
 from ssiode.risk_landscape.coordinates import FeasibleCoordinates
@@ -57,13 +56,17 @@ class Assignment:
 
     @property
     def elsewhere(self) -> np.ndarray:
-        """Which starts converged at a state that is none of the minima; shape (p,)."""
-        return (self.index < 0) & (self.flow.outcomes == "converged")
+        """Which starts came to rest at none of the minima; shape (p,)."""
+        return (self.index < 0) & self._is_at_rest
 
     @property
     def unfinished(self) -> np.ndarray:
-        """Which starts neither converged nor came near a minimum; shape (p,)."""
-        return (self.index < 0) & (self.flow.outcomes != "converged")
+        """Which starts neither came to rest nor near a minimum; shape (p,)."""
+        return (self.index < 0) & ~self._is_at_rest
+
+    @property
+    def _is_at_rest(self) -> np.ndarray:
+        return np.isin(self.flow.outcomes, ("converged", "saddle"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +87,7 @@ class Basins:
         Random starts at each dimension.
     counts : integer array of shape (dims, minima)
     elsewhere, unfinished : integer arrays of shape (dims,)
-        Starts that converged at a state which is none of the minima, and starts that did not
-        converge.
+        Starts that came to rest at none of the minima, and starts that did not come to rest.
     status, message : str
         `finished`, `failed` (some starts did) or `interrupted`, and in words.
     """
@@ -272,7 +274,7 @@ def basins(
 def _engine(problem: Problem, engine: str | RiskEngine | None) -> RiskEngine:
     if isinstance(engine, RiskEngine):
         return engine
-    return make_engine(problem, engine, tolerance=ENGINE_TOLERANCE)
+    return make_engine(problem, engine)
 
 
 def _states(problem: Problem, minima: Sequence[Minimum]) -> np.ndarray:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ssiode.complexity import SampleComplexity
-from ssiode.dynamics.ode import ENGINE_TOLERANCE
 from ssiode.errors import InputError, finite_number, whole_number
 from ssiode.population_risk import RiskEngine, make_engine
 from ssiode.recovery import DEFAULT_THRESHOLD, check_threshold
@@ -208,7 +207,7 @@ def escape_times(
     if d < length + 2:
         raise InputError(f"d is {d}; SGD with {length} tokens needs d >= {length + 2} (length + 2)")
     if not isinstance(engine, RiskEngine):
-        engine = make_engine(problem, engine, tolerance=ENGINE_TOLERANCE)
+        engine = make_engine(problem, engine)
     v = random_starts(problem, starts)
     t_max = long_time(problem, engine, gamma, v) if t_max is None else finite_number("t_max", t_max)
     flows = [flow_from(problem, engine, gamma, v, t_max=t_max, threshold=threshold)]

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ssiode.dynamics.ode import ENGINE_TOLERANCE, drift
+from ssiode.dynamics.ode import drift
 from ssiode.errors import InputError, finite_number
 from ssiode.memory import require_memory
 from ssiode.population_risk import RiskEngine, make_engine
 from ssiode.recovery import check_threshold
-from ssiode.risk_landscape.coordinates import FeasibleCoordinates
-from ssiode.risk_landscape.independent_steps import Step, first_sizes
-from ssiode.threads import one_blas_thread
+from ssiode.risk_landscape.flow_batch import Batch
 
 if TYPE_CHECKING:
     from ssiode.problem import Problem
 
-_MOST_ROUNDS = 20_000
 _RTOL_RANGE = (1e-10, 1e-3)
-# A state has settled if no overlap would move by more than this part of it in the whole time, or
-# where speeds and overlaps are nothing but rounding.
-_SETTLED = 1e-8
-_ROUNDING_OF_SPEED, _ROUNDING_OF_OVERLAPS = 1e-13, 1e-14
-# Displacement for derivatives of the drift, and the part of the largest one that is growth.
-_DISPLACEMENT, _GROWTH = 1e-6, 1e-4
 _FEASIBLE = 1e-9
 _LONGEST, _RESTING = 1e4, 1e-12
 
@@ -51,11 +42,13 @@ class Flow:
     crossing_times : array of shape (p,)
         First times at which |v| >= eta; NaN where it was not reached.
     outcomes : array of p texts
-        `crossed`; `converged`, at a state that is stationary and in which no direction grows;
-        `moving`, if neither came before the end; or `failed`, where the vector field is not finite
-        or too stiff.
+        `crossed`; `converged`, at a stationary state where no direction grows; `saddle`, at one
+        which the flow does not leave though a direction grows, as from a start on its ridge;
+        `moving`, if none of these came before the end; or `failed`, where the vector field is not
+        finite.
     status, message : str
-        `finished`, `failed` (some starts or the engine did) or `interrupted`; and in words.
+        `finished`; `failed`, if a start or the engine did or the ODE is too stiff; or
+        `interrupted`; and in words.
     engine : str
         Name of the engine.
     """
@@ -93,7 +86,7 @@ def flow_from(
     The equation is that of :func:`ssiode.solve_ode` (Arnaboldi et al., arXiv 2506.02651). Each
     start has time steps of its own, so a result does not depend on the starts beside it but for the
     last digits of an engine that sums differently for many states. A start ends when |v| reaches
-    the threshold, if one is given, and when it has converged.
+    the threshold, if one is given, and when it has come to rest.
 
     Parameters
     ----------
@@ -145,12 +138,33 @@ def flow_from(
         raise InputError(f"rtol is {rtol!r}; it must be between {low:g} and {high:g}")
     eta = None if threshold is None else check_threshold(threshold)
     if not isinstance(engine, RiskEngine):
-        engine = make_engine(problem, engine, tolerance=ENGINE_TOLERANCE)
+        engine = make_engine(problem, engine)
     v = _checked(problem, starts)
-    batch = _Batch(problem, engine, gamma, eta, t_max, float(rtol), v)
+    batch = Batch(problem, engine, gamma, eta, t_max, float(rtol), v)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         batch.run()
-    return batch.flow()
+    return _flow(batch)
+
+
+def _flow(batch: Batch) -> Flow:
+    names, numbers = np.unique(batch.outcomes, return_counts=True)
+    told = ", ".join(f"{n} {name}" for n, name in zip(numbers, names, strict=True)) or "no starts"
+    status = "failed" if "failed" in names and batch.status == "finished" else batch.status
+    reason = "interrupted" if status == "interrupted" else batch.message
+    return Flow(
+        problem=batch.problem,
+        gamma=batch.gamma,
+        threshold=batch.eta,
+        t_max=batch.t_max,
+        starts=batch.starts,
+        states=batch.states,
+        times=batch.times,
+        crossing_times=batch.crossings,
+        outcomes=batch.outcomes,
+        status=status,
+        message=f"{reason}: {told}" if reason else told,
+        engine=batch.engine.name,
+    )
 
 
 def long_time(problem: Problem, engine: RiskEngine, gamma: float, starts: np.ndarray) -> float:
@@ -188,148 +202,3 @@ def _checked(problem: Problem, starts: Any) -> np.ndarray:
     for state in v[suspect]:
         geometry.check_feasible(state)
     return v
-
-
-@dataclass
-class _Batch:
-    """The states of all starts, and what the next step of each needs."""
-
-    problem: Problem
-    engine: RiskEngine
-    gamma: float
-    eta: float | None
-    t_max: float
-    rtol: float
-    starts: np.ndarray
-    status: str = "finished"
-    message: str = ""
-    states: np.ndarray = field(init=False)
-    times: np.ndarray = field(init=False)
-    crossings: np.ndarray = field(init=False)
-    outcomes: np.ndarray = field(init=False)
-
-    def __post_init__(self) -> None:
-        count = len(self.starts)
-        self.states = self.starts.copy()
-        self.times = np.zeros(count)
-        self.crossings = np.full(count, np.nan)
-        self.outcomes = np.full(count, "moving", dtype="<U9")
-        sizes = np.where(self.starts == 0, np.inf, np.abs(self.starts)).min(axis=1, initial=np.inf)
-        smallest = np.where(np.isfinite(sizes), sizes, 1.0)
-        self._absolute = np.maximum(1e-3 * smallest * min(1.0, self.rtol / 1e-4), 1e-300)
-        self._coordinates = FeasibleCoordinates(self.problem.geometry)
-
-    def field(self, v: np.ndarray) -> np.ndarray:
-        return drift(self.problem, self.engine, self.gamma, v)
-
-    def run(self) -> None:
-        if self.eta is not None:
-            beyond = np.sqrt(np.sum(self.starts**2, axis=1)) >= self.eta
-            self.crossings[beyond], self.outcomes[beyond] = 0.0, "crossed"
-        try:
-            with one_blas_thread():
-                self._move(np.flatnonzero(self.outcomes == "moving"))
-        except KeyboardInterrupt:
-            self.status = "interrupted"
-        except FloatingPointError as error:
-            self.status, self.message = "failed", str(error)
-
-    def _move(self, going: np.ndarray) -> None:
-        """Move the starts of these numbers, each until it ends."""
-        if not len(going):
-            return
-        velocity = self.field(self.states[going])
-        size = first_sizes(self.states[going], velocity, self._absolute[going], self.rtol)
-        fastest = np.zeros(len(going))
-        for _ in range(_MOST_ROUNDS):
-            size = np.minimum(size, self.t_max - self.times[going])
-            step = Step.take(self.field, self.states[going], velocity, size)
-            error = step.error_norms(self._absolute[going], self.rtol)
-            taken = error <= 1.0
-            self._keep(going[taken], step.of(taken))
-            velocity = np.where(taken[:, None], step.stages[-1], velocity)
-            size = step.next_sizes(error)
-            fastest = np.maximum(fastest, np.abs(velocity).max(axis=1))
-            self._settle(going, velocity, fastest)
-            is_stuck = ~taken & (size <= 16 * np.spacing(self.times[going]))
-            self.outcomes[going[is_stuck]] = "failed"
-            remaining = (self.outcomes[going] == "moving") & (self.times[going] < self.t_max)
-            going, velocity = going[remaining], velocity[remaining]
-            size, fastest = size[remaining], fastest[remaining]
-            if not len(going):
-                return
-        self.outcomes[going] = "failed"
-
-    def _keep(self, numbers: np.ndarray, step: Step) -> None:
-        """Take the states after a step, or those at the threshold."""
-        self.states[numbers] = step.after
-        before = self.times[numbers]
-        after = before + step.size
-        # The last step ends at the end, and not a rounding before.
-        self.times[numbers] = np.where(after >= self.t_max * (1 - 1e-15), self.t_max, after)
-        if self.eta is None:
-            return
-        shares = step.first_crossings(self.eta)
-        crossed = np.flatnonzero(np.isfinite(shares))
-        if len(crossed):
-            which = numbers[crossed]
-            self.states[which] = step.of(crossed).at(shares[crossed])
-            self.times[which] = before[crossed] + shares[crossed] * step.size[crossed]
-            self.crossings[which], self.outcomes[which] = self.times[which], "crossed"
-
-    def _settle(self, going: np.ndarray, velocity: np.ndarray, fastest: np.ndarray) -> None:
-        """Mark the starts that have converged."""
-        v = np.abs(self.states[going])
-        size = np.maximum(v, self._absolute[going, None])
-        allowed = np.maximum(_SETTLED * size / self.t_max, _ROUNDING_OF_SPEED * fastest[:, None])
-        is_still = (np.abs(velocity) <= allowed) | (v <= _ROUNDING_OF_OVERLAPS)
-        still = np.flatnonzero(is_still.all(axis=1) & (self.outcomes[going] == "moving"))
-        # What has never moved, as a start exactly at a saddle, never will.
-        for i in still:
-            if fastest[i] == 0.0 or not self._grows(self.states[going[i]]):
-                self.outcomes[going[i]] = "converged"
-
-    def _grows(self, v: np.ndarray) -> bool:
-        """Whether some direction grows at a stationary state, so that it is a saddle."""
-        derivatives = drift_derivatives(self.field, self._coordinates, v)
-        largest = np.abs(derivatives).max()
-        return bool(np.linalg.eigvals(derivatives).real.max() > _GROWTH * largest)
-
-    def flow(self) -> Flow:
-        counts = {name: int(np.sum(self.outcomes == name)) for name in np.unique(self.outcomes)}
-        told = ", ".join(f"{number} {name}" for name, number in counts.items()) or "no starts"
-        if self.status == "finished" and counts.get("failed"):
-            self.status = "failed"
-        reason = f"{self.message}: " if self.message else ""
-        reason = "interrupted: " if self.status == "interrupted" else reason
-        return Flow(
-            problem=self.problem,
-            gamma=self.gamma,
-            threshold=self.eta,
-            t_max=self.t_max,
-            starts=self.starts,
-            states=self.states,
-            times=self.times,
-            crossing_times=self.crossings,
-            outcomes=self.outcomes,
-            status=self.status,
-            message=f"{reason}{told}",
-            engine=self.engine.name,
-        )
-
-
-def drift_derivatives(field: Any, coordinates: FeasibleCoordinates, v: np.ndarray) -> np.ndarray:
-    """Derivatives of the drift in the orthonormal frame at a state v, shape (r, r).
-
-    Central differences, around a point moved by 2e-6 towards the origin so as to stay feasible.
-
-    >>> from ssiode import Encoding
-    >>> frame = FeasibleCoordinates(Encoding("opposite").geometry(2))
-    >>> drift_derivatives(lambda v: -2 * v, frame, np.array([0.6, -0.6, 0.8])).round(6).tolist()
-    [[-2.0, 0.0], [0.0, -2.0]]
-    """
-    center = (1 - 2 * _DISPLACEMENT) * coordinates.coordinates(v)
-    shifts = _DISPLACEMENT * np.eye(coordinates.dimension)
-    around = coordinates.overlaps(np.concatenate([center + shifts, center - shifts]))
-    ahead, behind = np.split(coordinates.coordinates(field(around)), 2)
-    return ((ahead - behind) / (2 * _DISPLACEMENT)).T + 0.0

@@ -36,7 +36,7 @@ import numpy as np
 from ssiode.dynamics.ode import drift
 from ssiode.population_risk import Fluctuations, RiskEngine
 from ssiode.risk_landscape.coordinates import FeasibleCoordinates
-from ssiode.risk_landscape.flow import drift_derivatives
+from ssiode.risk_landscape.stationary import drift_derivatives
 
 if TYPE_CHECKING:
     from ssiode.problem import Problem

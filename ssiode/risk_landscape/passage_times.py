@@ -23,7 +23,7 @@ class PassageTimes:
     known_until : float
         Times up to this one are all in the sample; infinite if no start was left moving.
     never : int
-        Number of starts that converged below the threshold.
+        Number of starts that came to rest below the threshold.
     undecided : int
         Number of starts that were still below it at the last time, or failed.
 
@@ -42,12 +42,13 @@ class PassageTimes:
     @classmethod
     def of(cls, flow: Flow) -> PassageTimes:
         """Take the times of a flow to a threshold."""
-        crossed, converged = flow.outcomes == "crossed", flow.outcomes == "converged"
-        left = flow.times[~crossed & ~converged]
+        crossed = flow.outcomes == "crossed"
+        is_at_rest = np.isin(flow.outcomes, ("converged", "saddle"))
+        left = flow.times[~crossed & ~is_at_rest]
         return cls(
             times=np.where(crossed, flow.crossing_times, np.inf),
             known_until=float(left.min(initial=np.inf)),
-            never=int(converged.sum()),
+            never=int(is_at_rest.sum()),
             undecided=len(left),
         )
 
