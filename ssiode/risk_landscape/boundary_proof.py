@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from ssiode.risk_landscape.error_sums import weighted_error
+from ssiode.risk_landscape.neighbourhoods import is_narrow
 
 if TYPE_CHECKING:
     from ssiode.risk_landscape.neighbourhoods import Neighbourhood
     from ssiode.risk_landscape.risk_polynomial import RiskPolynomial
 
-_FIRST, _LEVELS, _MOST = 32, 40, 200_000
+_FIRST, _LEVELS, _MOST = 32, 32, 2_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +147,7 @@ def uncertified_intervals(curve: Curve, known: Sequence[Neighbourhood]) -> tuple
         t = t[~_is_known(curve, t, half, known)]
         if len(t):
             t = t[~_is_excluded(curve, t, half)]
-        if not len(t) or seen > _MOST:
+        if not len(t) or len(t) > _MOST:
             break
         t = (t[:, None] + half * np.array([-0.5, 0.5])).ravel()
         half /= 2
@@ -171,7 +172,8 @@ def _is_excluded(curve: Curve, t: np.ndarray, half: float) -> np.ndarray:
     """Whether p falls or curves down along the curve throughout, or falls off it."""
     first, second, third = curve.derivatives(t)
     fourth = curve.fourth(t, half)
+    error = curve.error(t, half)
     change = np.abs(second) * half + np.abs(third) * half**2 / 2 + fourth * half**3 / 6
-    falls = np.abs(first) > change + curve.error(t, half)
-    curves_down = second + np.abs(third) * half + fourth * half**2 / 2 < 0
+    falls = np.abs(first) > change + error
+    curves_down = is_narrow(second + np.abs(third) * half + fourth * half**2 / 2, error)
     return falls | curves_down | curve.rises_inside(t, half)

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ssiode.risk_landscape.error_sums import weighted_error
+from ssiode.risk_landscape.neighbourhoods import is_narrow
 
 if TYPE_CHECKING:
     from ssiode.risk_landscape.neighbourhoods import Neighbourhood
     from ssiode.risk_landscape.risk_polynomial import RiskPolynomial
 
 _FIRST = 8
-_LEVELS, _MOST_CELLS = 40, 200_000
-# So many cells at one level lie along a curve rather than around a point.
-_MOST_AT_ONCE = 40_000
+_LEVELS, _MOST_CELLS = 26, 100_000
+# Where cells are small, so many are not left by the last ones around a point.
+_SMALL, _MOST_SMALL = 2.0**-9, 2_000
 _QUARTERS = np.array([[-0.5, -0.5], [-0.5, 0.5], [0.5, -0.5], [0.5, 0.5]])
 
 
@@ -37,7 +38,8 @@ def uncertified_cells(
             cells = cells[reach > ball.radius]
         if len(cells):
             cells = cells[~_is_excluded(polynomial, cells, half)]
-        if not len(cells) or seen > _MOST_CELLS or len(cells) > _MOST_AT_ONCE:
+        is_stuck = half < _SMALL and len(cells) > _MOST_SMALL
+        if not len(cells) or is_stuck or seen > _MOST_CELLS:
             break
         cells = (cells[:, None, :] + half * _QUARTERS).reshape(-1, 2)
         half /= 2
@@ -76,7 +78,8 @@ def _is_excluded(polynomial: RiskPolynomial, cells: np.ndarray, half: float) -> 
         excluded |= np.abs(np.sum(gradient * d, axis=1)) > change
     d = vectors[:, :, 0]
     change = np.sum(np.abs(np.einsum("nijk,nj,nk->ni", third, d, d)) * h, axis=1)
-    return excluded | (values[:, 0] + change + fourth * length**2 / 2 < 0)
+    highest = values[:, 0] + change + fourth * length**2 / 2
+    return excluded | is_narrow(highest, error.sum(axis=1))
 
 
 def _clustered(cells: np.ndarray) -> np.ndarray:

@@ -7,9 +7,10 @@ holds no minimum if along some direction d p falls throughout,
 .. math:: |d \cdot \nabla p(c)| > \sum_i |(H d)_i|\,h_i + \tfrac12 \sum_{ij} |T[d]_{ij}|\,h_i h_j
           + \tfrac16 M_4 |h|^3 + \varepsilon,
 
-or curves down throughout, or lies in the neighbourhood of a minimum that is listed: a ball in which
-p is strictly convex, so that it has one minimum on the ball and the feasible set together.
-:math:`\varepsilon` is the error of the gradient that the engine states. What is left is divided.
+or curves down by more than :math:`4 \varepsilon / 10^{-3}`, or lies in the neighbourhood of a
+minimum that is listed: a ball in which p is strictly convex, so that it has one minimum on the ball
+and the feasible set together. :math:`\varepsilon` is the error of the gradient that the engine
+states. What is left is divided.
 """
 
 from __future__ import annotations
@@ -87,10 +88,9 @@ def certify(
 ) -> Certificate:
     """Try to prove that the minima are all that there are.
 
-    It is a proof about the engine's polynomial in double precision. The risk itself, whose gradient
-    is within the stated error, could have further minima only where its curvature along some
-    direction is negative and its slope below that error, or within the position error of those
-    that are listed.
+    It is a proof in double precision about all risks whose gradient is within the stated error of
+    that of the table: they have no minima but those listed, each within its position error, or in
+    a basin of a radius below 0.001 whose slopes are smaller than that error.
 
     Parameters
     ----------

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 # Newton steps leave places this far from exact where the error of the slope is rounding.
 _PLACE = 1e-9
+_SAME_RISK = 1e-9
 _STARTS = {True: 96, False: 16}
 _ROUNDS = 3
 
@@ -44,7 +45,8 @@ class Minimum:
     is_boundary : bool
         Whether the student has no weight outside the span of the encoding and the teacher.
     curvature, curvature_error : float
-        Smallest second derivative along geodesics of the ball; inf at the ends of a segment.
+        Smallest second derivative along geodesics of the ball, inf at the ends of a segment; and
+        the error of the differences of slopes that give it.
     position_error : float
         How far the minimum of the true risk may be; inf where the slope is never known.
     is_isolated : bool
@@ -175,7 +177,7 @@ def local_minima(
             certificate = certify(risk, found.minima, found.soft_saddles, found.search_size)
             if not len(certificate.unresolved):
                 break
-            more = found.extended(risk, certificate.unresolved)
+            more = found.beside(risk, certificate.unresolved)
             if more.count == found.count:
                 break
             found = more
@@ -188,8 +190,9 @@ def _result(
     minima = [
         _minimum(risk, point, hits) for point, hits in zip(found.minima, found.hits, strict=True)
     ]
-    # Copies by symmetry have the same risk up to rounding: then the order is that of the places.
-    minima.sort(key=lambda one: (float(f"{one.risk:.9e}"), [round(x, 6) for x in one.coordinates]))
+    # Copies by symmetry have the same risk up to errors: then the order is that of the places.
+    unit = max((max(one.risk_error, _SAME_RISK * abs(one.risk)) for one in minima), default=1.0)
+    minima.sort(key=lambda one: (round(one.risk / unit), [round(x, 6) for x in one.coordinates]))
     is_isolated = all(minimum.is_isolated for minimum in minima)
     status = "isolated" if is_isolated else "degenerate"
     engine = risk.engine

@@ -22,6 +22,7 @@ _NEAR = {True: 1e-4, False: 1e-2}
 _SAME = 1e-6
 _PUSH = 1e-3
 _PUSHES = 4
+_MOST_PLACES = 100
 # Neighbours on a continuum are as close as this.
 _LINK = 0.4
 _SLOPE_ERRORS = 2.0
@@ -73,13 +74,19 @@ class Found:
         """Points that descend where a curvature is not known to differ from zero."""
         return tuple(p for p in self.points if not p.is_minimum and p.is_soft)
 
-    def extended(self, risk: ReducedRisk, starts: np.ndarray) -> Found:
+    def beside(self, risk: ReducedRisk, places: np.ndarray) -> Found:
+        """Also what Newton steps find from places of shape (p, s) where something may be."""
+        few = places[:: max(1, len(places) // _MOST_PLACES)]
+        return self.extended(risk, few, descents=0)
+
+    def extended(self, risk: ReducedRisk, starts: np.ndarray, descents: int | None = None) -> Found:
         """Also what is found from further starts of shape (p, s)."""
         points, counts = list(self.points), list(self.counts)
         for _ in range(_PUSHES):
             if not len(starts):
                 break
-            starts = _add(risk, starts, points, counts, self)
+            starts = _add(risk, starts, points, counts, self, descents)
+            descents = None
         return _merged(risk, dataclasses.replace(self, points=tuple(points), counts=tuple(counts)))
 
 
@@ -126,10 +133,12 @@ def _add(
     points: list[StationaryPoint],
     counts: list[int],
     found: Found,
+    descents: int | None,
 ) -> np.ndarray:
     """Add to points and counts what the starts lead to; return starts beside new saddles."""
     is_tabulated, steepest = found.is_tabulated, found.steepest
-    ends = descend(risk, starts, _DESCENT[is_tabulated])
+    iterations = _DESCENT[is_tabulated] if descents is None else descents
+    ends = descend(risk, starts, iterations)
     _, first, places = _distinct(ends, _NEAR[is_tabulated])
     polished = polish(risk, ends[first], _NEWTON[is_tabulated], _NODES[is_tabulated])
     slopes = np.linalg.norm(residual(polished, risk.gradient(polished)), axis=1)
@@ -144,10 +153,10 @@ def _add(
         if same:
             counts[same[0]] += number
             continue
-        point, descents = examine(risk, y, steepest)
+        point, ways = examine(risk, y, steepest)
         points.append(point)
         counts.append(number)
-        pushes.append(projected(y + _PUSH * descents.reshape(-1, len(y))))
+        pushes.append(projected(y + _PUSH * ways.reshape(-1, len(y))))
     return np.concatenate(pushes)
 
 

@@ -27,6 +27,8 @@ HIGHEST = 4
 _NODES_A_DEGREE = 4
 _EXCESS = 1.0 / np.cos(np.pi / (2 * _NODES_A_DEGREE))
 _ROUNDING = 2.0**-50
+# Points for which the values of all terms are held at a time.
+_AT_ONCE = 4096
 # What a term adds to fourth derivatives relative to the risk, below which it is left out.
 _NEGLIGIBLE = 1e-18
 # Errors grow with |m|; they are taken at the next of these values.
@@ -101,6 +103,9 @@ class RiskPolynomial:
 
         Shape (order + 1, order + 1, n), zero for i + j > order.
         """
+        if len(y) > _AT_ONCE:
+            parts = np.array_split(y, len(y) // _AT_ONCE + 1)
+            return np.concatenate([self.derivatives(part, order) for part in parts], axis=-1)
         m, first = y[:, -1], y[:, 0] if y.shape[1] == 2 else np.zeros(len(y))
         x = self._slopes[0] * first + self._slopes[1] * m
         powers = np.stack([_powers(m, j, len(self._table)) for j in range(order + 1)])

@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 _SIGNIFICANT, _RELATIVE = 10.0, 1e-7
 # The slope decides beyond so many of its errors.
 _SLOPE_ERRORS = 2.0
-_DISTANCES = 2.0 ** np.arange(-30.0, -1.5)
+# A risk that costs little and is known well is followed from closer by.
+_DISTANCES = {True: 2.0 ** np.arange(-30.0, -1.5), False: 4.0 ** np.arange(-9.0, -0.5)}
 _N_MIXED = 12
 # Directions that lead out of the ball.
 _OUTWARD = 0.5
+_FARTHEST = 0.25
 _CORRECTIONS = 2
 
 
@@ -38,7 +40,8 @@ class StationaryPoint:
     y : array of shape (s,)
     is_boundary : bool
     curvature, curvature_error : float
-        Smallest second derivative along geodesics; inf on the boundary of a segment.
+        Smallest second derivative along geodesics, inf on the boundary of a segment; and the error
+        of the differences that give it.
     is_minimum : bool
         Whether no direction descends.
     is_soft : bool
@@ -84,7 +87,7 @@ def examine(risk: ReducedRisk, y: np.ndarray, scale: float) -> tuple[StationaryP
     falling, hard = values < -noise, values > noise
     errors = np.where(hard, _SLOPE_ERRORS * along / np.where(hard, values, 1.0), np.inf)
     # A place that is known to no better than this is looked at along the slope.
-    hard &= errors <= _DISTANCES[-1]
+    hard &= errors <= _FARTHEST
     position_error = float(errors[hard].max(initial=0.0))
     descents = [vectors[:, falling].T, -vectors[:, falling].T]
     soft = vectors[:, ~hard & ~falling]
@@ -136,7 +139,8 @@ class _Walk:
 
     def first_slope(self, direction: np.ndarray) -> tuple[int, float]:
         """Sign of the first slope larger than its error, and where; 0 and inf if there is none."""
-        start = self.y + _DISTANCES[:, None] * direction
+        distances = _DISTANCES[self.risk.engine.tabulated_risk() is not None]
+        start = self.y + distances[:, None] * direction
         ends = self._retracted(start)
         for _ in range(_CORRECTIONS if len(self.curvatures) else 0):
             slopes = self.risk.gradient(ends) @ self.across
@@ -152,7 +156,7 @@ class _Walk:
         counts = np.flatnonzero(inside & (np.abs(slopes) > _SLOPE_ERRORS * errors))
         if not len(counts):
             return 0, np.inf
-        return int(np.sign(slopes[counts[0]])), float(_DISTANCES[counts[0]])
+        return int(np.sign(slopes[counts[0]])), float(distances[counts[0]])
 
     def _retracted(self, ends: np.ndarray) -> np.ndarray:
         norms = np.linalg.norm(ends, axis=1, keepdims=True)
