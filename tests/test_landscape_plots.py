@@ -28,7 +28,7 @@ def ax():
 @pytest.fixture(scope="module")
 def both_kinds():
     problem = positional_semantic(0.67)
-    return risk_surface(problem, size=41), local_minima(problem, starts=8).minima
+    return risk_surface(problem, size=31), local_minima(problem, starts=8).minima
 
 
 def test_contours_cover_the_disc_and_its_whole_range(ax, both_kinds):
@@ -102,10 +102,9 @@ def test_flat_curve_is_not_magnified(ax):
     assert high - low > 1e-3
 
 
-@pytest.mark.parametrize("ending", ["png", "svg"])
-def test_figure_has_all_parts_and_the_same_bytes_twice(tmp_path, both_kinds, ending):
+def test_figure_has_all_parts_and_the_same_bytes_twice(tmp_path, both_kinds):
     surface, minima = both_kinds
-    paths = [tmp_path / f"{name}.{ending}" for name in ("first", "second")]
+    paths = [tmp_path / f"{name}.png" for name in ("first", "second")]
     for path in paths:
         figure = landscape_figure(surface, minima, np.array([1.0, 0.0]), title="title")
         save_figure(figure, path)

@@ -81,7 +81,8 @@ def examine(risk: ReducedRisk, y: np.ndarray, scale: float) -> tuple[StationaryP
         tangential = np.sort(np.argsort(np.abs(y @ vectors), kind="stable")[: len(y) - 1])
         values, vectors = values[tangential], vectors[:, tangential]
     scale = max(scale, float(np.linalg.norm(hessian.value[0])), abs(radial))
-    noise = max(_SIGNIFICANT * np.linalg.norm(hessian.error[0]), _RELATIVE * scale)
+    blur = float(np.linalg.norm(np.abs(vectors.T) @ hessian.error[0] @ np.abs(vectors)))
+    noise = max(_SIGNIFICANT * blur, _RELATIVE * scale)
     left = residual(point, gradient)[0]
     along = np.abs(left @ vectors) + weighted_error(np.abs(vectors.T), slope_error)
     falling, hard = values < -noise, values > noise
@@ -108,7 +109,7 @@ def examine(risk: ReducedRisk, y: np.ndarray, scale: float) -> tuple[StationaryP
         y=y,
         is_boundary=on_sphere,
         curvature=float(values.min(initial=np.inf)),
-        curvature_error=float(np.linalg.norm(hessian.error[0])) if len(values) else 0.0,
+        curvature_error=blur,
         is_minimum=not len(directions),
         is_soft=is_soft,
         is_isolated=bool(is_isolated) and not len(directions),
