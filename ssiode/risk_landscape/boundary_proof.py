@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ssiode.risk_landscape.error_sums import weighted_error
-from ssiode.risk_landscape.neighbourhoods import is_narrow
+from ssiode.risk_landscape.error_sums import is_narrow, weighted_error
 
 if TYPE_CHECKING:
     from ssiode.risk_landscape.neighbourhoods import Neighbourhood

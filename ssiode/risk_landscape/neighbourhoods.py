@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ssiode.risk_landscape.boundary_proof import Circle
+
 if TYPE_CHECKING:
     from ssiode.risk_landscape.risk_polynomial import RiskPolynomial
     from ssiode.risk_landscape.stationary import StationaryPoint
 
-# Minima of the risk itself in basins smaller than this are not spoken about.
-NARROWEST = 1e-3
 _LARGEST = 0.25
 # Around points without curvature this many position errors count as known.
 _SOFT_MARGIN, _LARGEST_SOFT = 4.0, 0.02
@@ -36,19 +36,6 @@ class Neighbourhood:
     radius: float
     is_arc: bool = False
     is_convex: bool = False
-
-
-def is_narrow(curvature: np.ndarray, slope_error: np.ndarray) -> np.ndarray:
-    r"""Whether p curves down so much that a minimum of R has to be narrower than `NARROWEST`.
-
-    From a point without slope R falls by :math:`\kappa \ell^2/2 - 2 \varepsilon \ell` over a way
-    :math:`\ell` along which p curves down by :math:`\kappa` or more, positive beyond
-    :math:`4 \varepsilon/\kappa`.
-
-    >>> is_narrow(np.array([-1.0, -1.0, 0.1]), np.array([1e-5, 0.1, 0.0])).tolist()
-    [True, False, False]
-    """
-    return -curvature * NARROWEST > 4 * slope_error
 
 
 def neighbourhoods(polynomial: RiskPolynomial, point: StationaryPoint) -> list[Neighbourhood]:
@@ -90,8 +77,6 @@ def _ball_radius(polynomial: RiskPolynomial, y: np.ndarray) -> float:
 
 def _arc_radius(polynomial: RiskPolynomial, y: np.ndarray) -> float:
     """Half the angle within which p is convex along the circle, 0 if there is none."""
-    from ssiode.risk_landscape.boundary_proof import Circle
-
     circle = Circle(polynomial)
     angle = np.arctan2(y[1:], y[:1])
     _, second, third = circle.derivatives(angle)
