@@ -23,9 +23,9 @@ from ssiode.errors import InputError
 if TYPE_CHECKING:
     from ssiode.problem import Problem
     from ssiode.risk_landscape import Landscape
-    from ssiode.risk_landscape.basins import Basins
-    from ssiode.risk_landscape.chain_comparison import ChainComparison
-    from ssiode.risk_landscape.escape_times import EscapeTimes
+    from ssiode.risk_landscape.escape.basins import Basins
+    from ssiode.risk_landscape.escape.chain_comparison import ChainComparison
+    from ssiode.risk_landscape.escape.escape_times import EscapeTimes
 
 
 @click.command()
@@ -157,7 +157,7 @@ class _Questions:
         escape = self._escape(found) if self.escape else None
         chain = None
         if self.chain:
-            from ssiode.risk_landscape.chain_comparison import compare_with_chain
+            from ssiode.risk_landscape.escape.chain_comparison import compare_with_chain
 
             chain = compare_with_chain(
                 escape, replicas=problem.sgd.replicas, progress=sys.stderr.isatty()
@@ -165,7 +165,7 @@ class _Questions:
         return _Answers(found, escape, chain, self._basins(found))
 
     def _escape(self, found: Landscape) -> EscapeTimes:
-        from ssiode.risk_landscape.escape_times import escape_times
+        from ssiode.risk_landscape.escape.escape_times import escape_times
 
         return escape_times(
             found.problem,
@@ -178,7 +178,7 @@ class _Questions:
     def _basins(self, found: Landscape) -> Basins | None:
         if self.basins is None:
             return None
-        from ssiode.risk_landscape.basins import basins
+        from ssiode.risk_landscape.escape.basins import basins
 
         return basins(
             found.problem,

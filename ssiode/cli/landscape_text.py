@@ -11,9 +11,9 @@ from ssiode.cli.tables import text_table
 
 if TYPE_CHECKING:
     from ssiode.risk_landscape import Landscape
-    from ssiode.risk_landscape.basins import Basins
-    from ssiode.risk_landscape.chain_comparison import ChainComparison
-    from ssiode.risk_landscape.escape_times import EscapeTimes
+    from ssiode.risk_landscape.escape.basins import Basins
+    from ssiode.risk_landscape.escape.chain_comparison import ChainComparison
+    from ssiode.risk_landscape.escape.escape_times import EscapeTimes
     from ssiode.risk_landscape.minima import Minima
 
 _MOST_MINIMA = 20

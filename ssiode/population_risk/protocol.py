@@ -76,6 +76,21 @@ class Estimate(NamedTuple):
     error: np.ndarray
 
 
+class RiskTable(NamedTuple):
+    """The risk of a table: R = sum_n m^n sum_k c_(n,k) T_(k_1)(x_1) ... T_(k_q)(x_q).
+
+    Attributes
+    ----------
+    coefficients : array of shape (L + 1, N + 1, p_1, ..., p_q)
+        c for R, and in the same form for dR/de_1, ..., dR/de_L.
+    projection : array of shape (q, L)
+        x = projection @ e lies in [-1, 1]^q for all feasible e.
+    """
+
+    coefficients: np.ndarray
+    projection: np.ndarray
+
+
 class RiskEngine(ABC):
     """An engine that averages the loss of one problem over its Gaussian fields.
 
@@ -175,6 +190,10 @@ class RiskEngine(ABC):
         found = self.estimates(states.reshape(-1, states.shape[-1]))
         columns = [array[:, column] for array in found]
         return Estimate(*(c.reshape(states.shape[:-1] + c.shape[1:]) for c in columns))
+
+    def tabulated_risk(self) -> RiskTable | None:
+        """R as the polynomial that :meth:`moments` sums, or None if it sums none."""
+        return None
 
     @abstractmethod
     def companion(self) -> RiskEngine:

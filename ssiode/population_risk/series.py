@@ -17,6 +17,7 @@ from ssiode.population_risk.protocol import (
     Estimate,
     RiskEngine,
     RiskEvaluation,
+    RiskTable,
     check_finite,
 )
 
@@ -152,6 +153,12 @@ class SeriesEngine(RiskEngine):
             return None
         units = np.delete(self._units, -2)[:, None]
         return table.coefficients * units, table.term_errors * units
+
+    def tabulated_risk(self) -> RiskTable:
+        """See :meth:`RiskEngine.tabulated_risk`."""
+        table = self._table
+        projection = table.basis / table.half_widths[:, None]
+        return RiskTable(table.coefficients[:-1] * self.problem.loss.scale, projection)
 
     def companion(self) -> SeriesEngine:
         """Return the series with every term moved by its error."""

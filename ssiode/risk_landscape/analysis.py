@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from ssiode.errors import InputError, whole_number
 from ssiode.results import provenance
-from ssiode.risk_landscape.descent import Descent, descent
-from ssiode.risk_landscape.explanation import explanations, verdict
-from ssiode.risk_landscape.flatness import Flatness
-from ssiode.risk_landscape.hessian import Hessian
-from ssiode.risk_landscape.taylor import TaylorExpansion
+from ssiode.risk_landscape.at_origin.descent import Descent, descent
+from ssiode.risk_landscape.at_origin.explanation import explanations, verdict
+from ssiode.risk_landscape.at_origin.flatness import Flatness
+from ssiode.risk_landscape.at_origin.hessian import Hessian
+from ssiode.risk_landscape.at_origin.taylor import TaylorExpansion
 
 if TYPE_CHECKING:
     from ssiode.exponent import SequenceExponent

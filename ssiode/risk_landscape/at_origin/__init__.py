@@ -1,0 +1,1 @@
+"""The risk at the origin of the overlaps: its expansion and how it goes down from there."""

@@ -1,0 +1,274 @@
+"""All local minima of the population risk on the closed feasible set."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ssiode.errors import InputError, whole_number
+from ssiode.population_risk import RiskEngine, make_engine
+from ssiode.results import provenance
+from ssiode.risk_landscape.minima.certificate import Certificate, certify
+from ssiode.risk_landscape.minima.multi_start import Found, is_flat, search
+from ssiode.risk_landscape.minima.reduced_risk import ReducedRisk
+from ssiode.threads import one_blas_thread
+
+if TYPE_CHECKING:
+    from ssiode.problem import Problem
+    from ssiode.risk_landscape.minima.stationary import StationaryPoint
+
+# Newton steps leave places this far from exact where the error of the slope is rounding.
+_PLACE = 1e-9
+_SAME_RISK = 1e-9
+_STARTS = {True: 96, False: 16}
+_ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class Minimum:
+    """A local minimum of R on the feasible set.
+
+    Attributes
+    ----------
+    e : tuple of L floats
+    m : float
+    coordinates : tuple of r floats
+        The same in the frame of :class:`FeasibleCoordinates`, where the feasible set is the unit
+        ball and the last one is m.
+    risk, risk_error : float
+    kind : str
+        `semantic` along the direction of the teacher, `positional` orthogonal to it (m = 0),
+        `mixed`, or `uninformed` at the origin; told apart within the error of the place.
+    is_boundary : bool
+        Whether the student has no weight outside the span of the encoding and the teacher.
+    curvature, curvature_error : float
+        Smallest second derivative along geodesics of the ball, inf at the ends of a segment; and
+        the error of the differences of slopes that give it.
+    position_error : float
+        How far the minimum of the true risk may be; inf where the slope is never known.
+    is_isolated : bool
+        Whether R is known to rise in every direction.
+    hits : int
+        So many starts ended here.
+    """
+
+    e: tuple[float, ...]
+    m: float
+    coordinates: tuple[float, ...]
+    risk: float
+    risk_error: float
+    kind: str
+    is_boundary: bool
+    curvature: float
+    curvature_error: float
+    position_error: float
+    is_isolated: bool
+    hits: int
+
+
+@dataclass(frozen=True, eq=False)
+class Minima:
+    """The local minima in the order of their risk, and what is known about their number.
+
+    Attributes
+    ----------
+    problem : Problem
+    minima : tuple of Minimum
+    certificate : Certificate
+    status : str
+        `isolated`; `flat` if the risk is constant within its error; `degenerate` if some minimum
+        is not known to be isolated: one of a continuum then stands for all.
+    starts, seed : int
+    engine : str
+        Which engine, and why.
+    """
+
+    problem: Problem
+    minima: tuple[Minimum, ...]
+    certificate: Certificate
+    status: str
+    starts: int
+    seed: int
+    engine: str
+
+    @property
+    def message(self) -> str:
+        """The status in words."""
+        count = len(self.minima)
+        noun = "minimum" if count == 1 else "minima"
+        if self.status == "flat":
+            return "the risk is constant within its error on the whole feasible set"
+        if self.status == "degenerate":
+            loose = sum(not minimum.is_isolated for minimum in self.minima)
+            return (
+                f"{count} {noun}, {loose} not known to be isolated and listed once for a continuum"
+            )
+        return f"{count} isolated {noun}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return {
+            "minima": [dataclasses.asdict(minimum) for minimum in self.minima],
+            "certificate": self.certificate.as_dict(),
+            "status": self.status,
+            "message": self.message,
+            "starts": self.starts,
+            "seed": self.seed,
+            "engine": self.engine,
+        } | provenance(self.problem)
+
+
+def local_minima(
+    problem: Problem,
+    *,
+    engine: RiskEngine | str | None = None,
+    starts: int | None = None,
+    seed: int = 0,
+) -> Minima:
+    """Find all local minima of R on the closed feasible set, inside and on its boundary.
+
+    Descents start on a grid where the student sees one or two overlaps, and at random points of
+    the ball; what they find is polished by Newton steps. Points without a slope that descend in
+    some direction are saddles and are left along it. With one or two overlaps and an engine that
+    has a table a proof follows that none was missed, see :func:`certify`.
+
+    Parameters
+    ----------
+    problem : Problem
+    engine : RiskEngine or str, optional
+        An engine of the problem or its name; the one that suits it if not given.
+    starts : int, optional
+        Number of random starts; 96 for engines with a table and 16 for others if not given.
+    seed : int
+        Of the random starts.
+
+    Raises
+    ------
+    InputError
+        If no engine serves the problem, or one is given for another problem.
+
+    Examples
+    --------
+    >>> from ssiode import Attention, Encoding, Problem, Target
+    >>> problem = Problem(Target("He2(z1) + He2(z2)"), Attention("trace"), Encoding("opposite"))
+    >>> found = local_minima(problem)
+    >>> [(minimum.kind, round(minimum.m, 9), minimum.is_boundary) for minimum in found.minima]
+    [('semantic', -1.0, True), ('semantic', 1.0, True)]
+    >>> found.certificate.status
+    'certified'
+    """
+    if not isinstance(engine, RiskEngine):
+        engine = make_engine(problem, engine)
+    elif engine.problem is not problem:
+        raise InputError("the engine is of another problem; make one with make_engine(problem)")
+    risk = ReducedRisk(engine)
+    is_tabulated = engine.tabulated_risk() is not None
+    starts = _STARTS[is_tabulated] if starts is None else starts
+    starts = whole_number("starts", starts, minimum=1, maximum=100_000)
+    seed = whole_number("seed", seed, minimum=0)
+    with one_blas_thread():
+        if is_flat(risk, seed):
+            return _flat(risk, starts, seed)
+        found = search(risk, starts, seed)
+        for _ in range(_ROUNDS):
+            certificate = certify(risk, found.minima, found.soft_saddles, found.search_size)
+            if not len(certificate.unresolved):
+                break
+            more = found.beside(risk, certificate.unresolved)
+            if more.count == found.count:
+                break
+            found = more
+        return _result(risk, found, certificate, starts, seed)
+
+
+def _result(
+    risk: ReducedRisk, found: Found, certificate: Certificate, starts: int, seed: int
+) -> Minima:
+    minima = [
+        _minimum(risk, point, hits) for point, hits in zip(found.minima, found.hits, strict=True)
+    ]
+    # Copies by symmetry have the same risk up to errors: then the order is that of the places.
+    unit = max((max(one.risk_error, _SAME_RISK * abs(one.risk)) for one in minima), default=1.0)
+    minima.sort(key=lambda one: (round(one.risk / unit), [round(x, 6) for x in one.coordinates]))
+    is_isolated = all(minimum.is_isolated for minimum in minima)
+    status = "isolated" if is_isolated else "degenerate"
+    engine = risk.engine
+    return Minima(
+        engine.problem,
+        tuple(minima),
+        certificate,
+        status,
+        starts,
+        seed,
+        f"{engine.name}: {engine.description}",
+    )
+
+
+def _minimum(risk: ReducedRisk, point: StationaryPoint, hits: int) -> Minimum:
+    value, gradient = risk.value_and_gradient(point.y[None])
+    error = risk.errors(point.y[None])[0]
+    v, u = risk.overlaps(point.y), point.y @ risk.seen
+    # What is not seen bends up along the boundary, and is flat inside.
+    curvature = point.curvature
+    if risk.n_unseen:
+        unseen = -float(point.y @ gradient[0]) if point.is_boundary else 0.0
+        curvature = min(curvature, unseen)
+    return Minimum(
+        e=tuple(map(float, v[:-1] + 0.0)),
+        m=float(v[-1] + 0.0),
+        coordinates=tuple(map(float, u + 0.0)),
+        risk=float(value[0]),
+        risk_error=float(error[0]),
+        kind=_kind(u, point.position_error),
+        is_boundary=point.is_boundary,
+        curvature=curvature,
+        curvature_error=point.curvature_error,
+        position_error=point.position_error,
+        is_isolated=point.is_isolated and (point.is_boundary or not risk.n_unseen),
+        hits=hits,
+    )
+
+
+def _kind(u: np.ndarray, position_error: float) -> str:
+    """Which of the two parts of u differ from zero.
+
+    >>> _kind(np.array([0.6, 0.8]), 1e-6), _kind(np.array([0.0, 0.1]), np.inf)
+    ('mixed', 'semantic')
+    """
+    allowed = 2 * position_error if np.isfinite(position_error) else 0.0
+    allowed = max(allowed, _PLACE)
+    has_position = np.linalg.norm(u[:-1]) > allowed
+    has_meaning = abs(u[-1]) > allowed
+    if has_position:
+        return "mixed" if has_meaning else "positional"
+    return "semantic" if has_meaning else "uninformed"
+
+
+def _flat(risk: ReducedRisk, starts: int, seed: int) -> Minima:
+    """The origin, in the place of all points."""
+    from ssiode.risk_landscape.minima.stationary import StationaryPoint
+
+    point = StationaryPoint(
+        y=np.zeros(risk.dimension),
+        is_boundary=False,
+        curvature=0.0,
+        curvature_error=float(np.linalg.norm(risk.hessian(np.zeros((1, risk.dimension))).error)),
+        is_minimum=True,
+        is_soft=True,
+        is_isolated=False,
+        position_error=np.inf,
+    )
+    engine = risk.engine
+    certificate = Certificate("not certified", "the risk is flat within its error", 0, "", 0.0)
+    return Minima(
+        engine.problem,
+        (_minimum(risk, point, 0),),
+        certificate,
+        "flat",
+        starts,
+        seed,
+        f"{engine.name}: {engine.description}",
+    )
