@@ -14,6 +14,8 @@ from ssiode.risk_landscape.at_origin.hessian import Hessian
 from ssiode.risk_landscape.at_origin.taylor import TaylorExpansion
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from ssiode.exponent import SequenceExponent
     from ssiode.population_risk import RiskEngine
     from ssiode.problem import Problem
@@ -85,6 +87,24 @@ class Landscape:
         """The part of R of order kappa."""
         form = self.flatness.leading_form
         return None if form is None else str(form)
+
+    def figure(self, size: int | None = None) -> Figure:
+        """Draw R on the feasible set with its flow, its minima and the steepest direction.
+
+        All is drawn from one table of `size` states on an axis; with more than two independent
+        overlaps on the plane of the teacher and the lowest positional direction.
+        """
+        from ssiode.landscape_plots import landscape_figure
+        from ssiode.risk_landscape.coordinates import FeasibleCoordinates
+        from ssiode.risk_landscape.surface import risk_surface
+
+        v = self.descent.direction
+        coordinates = FeasibleCoordinates(self.problem.geometry)
+        return landscape_figure(
+            risk_surface(self.problem, engine=self.engine, size=size),
+            () if self.minima is None else self.minima.minima,
+            None if v is None else coordinates.coordinates(v),
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""

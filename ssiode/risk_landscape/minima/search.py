@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 # Newton steps leave places this far from exact where the error of the slope is rounding.
 _PLACE = 1e-9
+_ROUNDING = 1e-14
 _SAME_RISK = 1e-9
 _STARTS = {True: 96, False: 16}
 _ROUNDS = 3
@@ -217,9 +218,9 @@ def _minimum(risk: ReducedRisk, point: StationaryPoint, hits: int) -> Minimum:
         unseen = -float(point.y @ gradient[0]) if point.is_boundary else 0.0
         curvature = min(curvature, unseen)
     return Minimum(
-        e=tuple(map(float, v[:-1] + 0.0)),
-        m=float(v[-1] + 0.0),
-        coordinates=tuple(map(float, u + 0.0)),
+        e=_without_rounding(v[:-1]),
+        m=_without_rounding(v[-1:])[0],
+        coordinates=_without_rounding(u),
         risk=float(value[0]),
         risk_error=float(error[0]),
         kind=_kind(u, point.position_error),
@@ -230,6 +231,11 @@ def _minimum(risk: ReducedRisk, point: StationaryPoint, hits: int) -> Minimum:
         is_isolated=point.is_isolated and (point.is_boundary or not risk.n_unseen),
         hits=hits,
     )
+
+
+def _without_rounding(overlaps: np.ndarray) -> tuple[float, ...]:
+    """What is rounding of overlaps up to 1 is 0."""
+    return tuple(np.where(np.abs(overlaps) > _ROUNDING, overlaps, 0.0).tolist())
 
 
 def _kind(u: np.ndarray, position_error: float) -> str:
