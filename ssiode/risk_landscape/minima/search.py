@@ -13,6 +13,7 @@ from ssiode.population_risk import RiskEngine, make_engine
 from ssiode.results import provenance
 from ssiode.risk_landscape.minima.certificate import Certificate, certify
 from ssiode.risk_landscape.minima.multi_start import Found, is_flat, search
+from ssiode.risk_landscape.minima.projected_descent import residual
 from ssiode.risk_landscape.minima.reduced_risk import ReducedRisk
 from ssiode.threads import one_blas_thread
 
@@ -209,13 +210,14 @@ def _result(
 
 
 def _minimum(risk: ReducedRisk, point: StationaryPoint, hits: int) -> Minimum:
-    value, gradient = risk.value_and_gradient(point.y[None])
-    error = risk.errors(point.y[None])[0]
-    v, u = risk.overlaps(point.y), point.y @ risk.seen
+    y = _place(risk, point)
+    value, gradient = risk.value_and_gradient(y[None])
+    error = risk.errors(y[None])[0]
+    v, u = risk.overlaps(y), y @ risk.seen
     # What is not seen bends up along the boundary, and is flat inside.
     curvature = point.curvature
     if risk.n_unseen:
-        unseen = -float(point.y @ gradient[0]) if point.is_boundary else 0.0
+        unseen = -float(y @ gradient[0]) if point.is_boundary else 0.0
         curvature = min(curvature, unseen)
     return Minimum(
         e=_without_rounding(v[:-1]),
@@ -231,6 +233,18 @@ def _minimum(risk: ReducedRisk, point: StationaryPoint, hits: int) -> Minimum:
         is_isolated=point.is_isolated and (point.is_boundary or not risk.n_unseen),
         hits=hits,
     )
+
+
+def _place(risk: ReducedRisk, point: StationaryPoint) -> np.ndarray:
+    """The point, with coordinates of 0 where they may be 0 and the slope there may vanish too."""
+    if not point.is_isolated:
+        return point.y
+    y = np.where(np.abs(point.y) <= point.position_error, 0.0, point.y)
+    if point.is_boundary:
+        y = y / max(float(np.linalg.norm(y)), _ROUNDING)
+    slope = residual(y[None], risk.gradient(y[None]))[0]
+    _, error = risk.errors(y[None])
+    return y if np.all(np.abs(slope) <= error[0]) else point.y
 
 
 def _without_rounding(overlaps: np.ndarray) -> tuple[float, ...]:
