@@ -93,6 +93,7 @@ def test_named_derivations_run_as_a_part_of_the_package():
     assert finished.stderr == ""
 
 
+@pytest.mark.slow
 def test_all_derivations_run_from_the_root_of_a_clone():
     finished = run_module(ROOT, "derivations")
     assert finished.returncode == 0, finished.stdout + finished.stderr

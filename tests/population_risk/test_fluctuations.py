@@ -24,10 +24,15 @@ STATES = {
 }
 
 
+CASES = [(name, gamma, 1) for name in STATES for gamma in (1e-3, 1.0)] + [
+    (name, 1.0, 3) for name in ("attention", "correlated pole", "network")
+]
+QUICK = [("attention", 1.0, 1), ("pole", 1.0, 1), ("correlated pole", 1.0, 3), ("network", 1e-3, 1)]
+
+
 @pytest.mark.parametrize(
     ("name", "gamma", "batch"),
-    [(name, gamma, 1) for name in STATES for gamma in (1e-3, 1.0)]
-    + [(name, 1.0, 3) for name in ("attention", "correlated pole", "network")],
+    [pytest.param(*c, marks=[] if c in QUICK else pytest.mark.slow) for c in CASES],
 )
 def test_it_is_the_covariance_of_one_step(name, gamma, batch):
     problem, v = STATES[name]

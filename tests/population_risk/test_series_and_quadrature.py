@@ -62,9 +62,10 @@ def campaign(per_engine: int, seed: int, orders: tuple[int, ...]) -> tuple[int, 
     return count, misses
 
 
-def test_series_and_quadrature_agree_to_the_sum_of_their_errors():
-    count, misses = campaign(per_engine=5, seed=0, orders=(12,))
-    assert count >= 200
+@pytest.mark.parametrize("per_engine", [1, pytest.param(5, marks=pytest.mark.slow)])
+def test_series_and_quadrature_agree_to_the_sum_of_their_errors(per_engine):
+    count, misses = campaign(per_engine=per_engine, seed=0, orders=(12,))
+    assert count >= 40 * per_engine
     assert not misses
 
 
