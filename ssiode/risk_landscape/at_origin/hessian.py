@@ -21,7 +21,7 @@ import numpy as np
 
 from ssiode.risk_landscape.at_origin.forms import HomogeneousForm
 from ssiode.risk_landscape.at_origin.numbers import Number
-from ssiode.risk_landscape.at_origin.seen_overlaps import SeenOverlaps
+from ssiode.risk_landscape.seen_overlaps import SeenOverlaps
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,9 +29,9 @@ from ssiode.hermite.coefficient import Verdict
 from ssiode.risk_landscape.at_origin.forms import HomogeneousForm
 from ssiode.risk_landscape.at_origin.numbers import Number, total
 from ssiode.risk_landscape.at_origin.polynomials import Polynomial, Powers, product
-from ssiode.risk_landscape.at_origin.seen_overlaps import SeenOverlaps
 from ssiode.risk_landscape.at_origin.student_terms import SQUARE, Key, StudentTerms, student_terms
 from ssiode.risk_landscape.at_origin.teacher_terms import TeacherTerms
+from ssiode.risk_landscape.seen_overlaps import SeenOverlaps
 
 if TYPE_CHECKING:
     import sympy

@@ -49,15 +49,12 @@ class Found:
         Number of starts, of the grid and at random.
     steepest : float
         The largest slope at these.
-    is_tabulated : bool
-        Whether many evaluations cost little.
     """
 
     points: tuple[StationaryPoint, ...]
     counts: tuple[int, ...]
     search_size: int
     steepest: float
-    is_tabulated: bool
 
     @property
     def count(self) -> int:
@@ -98,12 +95,11 @@ class Found:
 
 def search(risk: ReducedRisk, starts: int, seed: int) -> Found:
     """Descend from a grid of dimension one or two and from random points of the ball."""
-    is_tabulated = risk.engine.tabulated_risk() is not None
     points = np.concatenate(
-        [_grid(risk.dimension, is_tabulated), random_points(risk.dimension, starts, seed)]
+        [_grid(risk.dimension, risk.is_tabulated), random_points(risk.dimension, starts, seed)]
     )
     steepest = float(np.linalg.norm(risk.gradient(points), axis=1).max())
-    return Found((), (), len(points), steepest, is_tabulated).extended(risk, points)
+    return Found((), (), len(points), steepest).extended(risk, points)
 
 
 def is_flat(risk: ReducedRisk, seed: int) -> bool:
@@ -142,7 +138,7 @@ def _add(
     descents: int | None,
 ) -> np.ndarray:
     """Add to points and counts what the starts lead to; return starts beside new saddles."""
-    is_tabulated, steepest = found.is_tabulated, found.steepest
+    is_tabulated, steepest = risk.is_tabulated, found.steepest
     iterations = _DESCENT[is_tabulated] if descents is None else descents
     ends = descend(risk, starts, iterations)
     _, first, places = _distinct(ends, _NEAR[is_tabulated])

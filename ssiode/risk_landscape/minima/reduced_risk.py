@@ -16,12 +16,11 @@ import numpy as np
 from ssiode.population_risk.protocol import Estimate
 from ssiode.risk_landscape.coordinates import FeasibleCoordinates
 from ssiode.risk_landscape.minima.error_sums import weighted_error
+from ssiode.risk_landscape.seen_overlaps import SeenOverlaps
 
 if TYPE_CHECKING:
     from ssiode.population_risk.protocol import RiskEngine
 
-_UNSEEN = 1e-12
-_NOTABLE = 1e-6
 # Distance of the nodes of differences: of seven nodes 1e-10 of a smooth risk is left out.
 _STEP = 2.0**-6
 _ROUNDING = 2.0**-50
@@ -56,38 +55,30 @@ class ReducedRisk:
         return FeasibleCoordinates(self.engine.problem.geometry)
 
     @cached_property
+    def frame(self) -> np.ndarray:
+        """The matrix with v = frame @ y, shape (L + 1, s)."""
+        seen = SeenOverlaps(self.engine.problem)
+        return seen.states(np.eye(seen.dimension)).T
+
+    @cached_property
     def seen(self) -> np.ndarray:
         """Orthonormal directions of u on which R depends, shape (s, r); the last is that of m."""
-        problem, r = self.engine.problem, self.coordinates.dimension
-        axes = problem.student.axes(problem.length)
-        positional = axes @ self.coordinates.frame[:-1, :-1]
-        _, sizes, directions = np.linalg.svd(positional)
-        kept = sizes > _UNSEEN * max(sizes.max(initial=0.0), 1.0)
-        if kept.sum() == r - 1:
-            return np.eye(r)
-        directions = directions[: int(kept.sum())]
-        # The first entry of note is positive, whatever the signs of the decomposition.
-        leading = np.argmax(np.abs(directions) > _NOTABLE, axis=1)
-        signs = np.sign(directions[np.arange(len(directions)), leading])
-        seen = np.zeros((len(directions) + 1, r))
-        seen[:-1, :-1] = signs[:, None] * directions
-        seen[-1, -1] = 1.0
-        return seen
+        return self.coordinates.coordinates(self.frame.T)
+
+    @cached_property
+    def is_tabulated(self) -> bool:
+        """Whether the engine sums a table, so that evaluations cost little."""
+        return self.engine.tabulated_risk() is not None
 
     @property
     def dimension(self) -> int:
         """Number s <= r of directions that the student sees, m included."""
-        return len(self.seen)
+        return self.frame.shape[1]
 
     @property
     def n_unseen(self) -> int:
         """Number of directions of the feasible set along which R is constant."""
         return self.coordinates.dimension - self.dimension
-
-    @cached_property
-    def frame(self) -> np.ndarray:
-        """The matrix with v = frame @ y, shape (L + 1, s)."""
-        return self.coordinates.frame @ self.seen.T
 
     def overlaps(self, y: np.ndarray) -> np.ndarray:
         """States v of shape (..., L + 1) at y of shape (..., s); 0 in what is not seen."""

@@ -167,8 +167,7 @@ def local_minima(
     elif engine.problem is not problem:
         raise InputError("the engine is of another problem; make one with make_engine(problem)")
     risk = ReducedRisk(engine)
-    is_tabulated = engine.tabulated_risk() is not None
-    starts = _STARTS[is_tabulated] if starts is None else starts
+    starts = _STARTS[risk.is_tabulated] if starts is None else starts
     starts = whole_number("starts", starts, minimum=1, maximum=100_000)
     seed = whole_number("seed", seed, minimum=0)
     with one_blas_thread():

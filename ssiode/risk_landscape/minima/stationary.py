@@ -140,7 +140,7 @@ class _Walk:
 
     def first_slope(self, direction: np.ndarray) -> tuple[int, float]:
         """Sign of the first slope larger than its error, and where; 0 and inf if there is none."""
-        distances = _DISTANCES[self.risk.engine.tabulated_risk() is not None]
+        distances = _DISTANCES[self.risk.is_tabulated]
         start = self.y + distances[:, None] * direction
         ends = self._retracted(start)
         for _ in range(_CORRECTIONS if len(self.curvatures) else 0):

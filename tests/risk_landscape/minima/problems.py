@@ -5,7 +5,7 @@ from numpy.polynomial import chebyshev
 
 from ssiode import Attention, Encoding, Problem, Target
 from ssiode.loss import SquaredLoss
-from ssiode.population_risk.protocol import Estimate, RiskEngine, RiskTable
+from ssiode.population_risk.protocol import Estimate, RiskEngine, RiskEvaluation, RiskTable
 
 ROUNDING = 1e-14
 HE2, HE4 = "He2(z1) + He2(z2)", "He4(z1) + He4(z2)"
@@ -67,7 +67,8 @@ class TabulatedRisk(RiskEngine):
         return Estimate(moments, np.full_like(moments, ROUNDING))
 
     def evaluate(self, v):
-        raise NotImplementedError
+        (moments,), (errors,) = self.estimates(v[None])
+        return RiskEvaluation.of(moments, errors, np.ones(5), self.name, self.description)
 
     def companion(self):
         return self
