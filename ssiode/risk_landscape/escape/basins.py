@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,27 +17,12 @@ from ssiode.risk_landscape.escape.flow import Flow, flow_from, long_time
 
 if TYPE_CHECKING:
     from ssiode.problem import Problem
+    from ssiode.risk_landscape.minima import Minimum
 
 _RTOL = 1e-6
 # A flow is at a minimum within this distance in the orthonormal frame, a thousand errors of a step.
 _NEAR = 1e3 * _RTOL
 _LARGEST_D = 10**12
-
-
-class Minimum(Protocol):
-    """A local minimum of the risk."""
-
-    @property
-    def e(self) -> Sequence[float]:
-        """Positional overlaps, L numbers."""
-
-    @property
-    def m(self) -> float:
-        """Semantic overlap."""
-
-    @property
-    def risk(self) -> float:
-        """R there."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,38 +9,44 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
 VectorField = Callable[[np.ndarray], np.ndarray]
 
-# Dormand and Prince, J. Comput. Appl. Math. 6 (1980) 19. The last row holds the weights b.
-_STAGES = (
-    (1 / 5,),
-    (3 / 40, 9 / 40),
-    (44 / 45, -56 / 15, 32 / 9),
-    (19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729),
-    (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656),
-    (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
-)
-# Difference to the embedded method of order 4.
-_ERRORS = (-71 / 57600, 0.0, 71 / 16695, -71 / 1920, 17253 / 339200, -22 / 525, 1 / 40)
-# Coefficients of powers 1 to 4 of the share of the step (Shampine, Math. Comput. 46 (1986) 135).
-_INTERPOLATION = (
-    (1.0, -8048581381 / 2820520608, 8663915743 / 2820520608, -12715105075 / 11282082432),
-    (0.0, 0.0, 0.0, 0.0),
-    (0.0, 131558114200 / 32700410799, -68118460800 / 10900136933, 87487479700 / 32700410799),
-    (0.0, -1754552775 / 470086768, 14199869525 / 1410260304, -10690763975 / 1880347072),
-    (0.0, 127303824393 / 49829197408, -318862633887 / 49829197408, 701980252875 / 199316789632),
-    (0.0, -282668133 / 205662961, 2019193451 / 616988883, -1453857185 / 822651844),
-    (0.0, 40617522 / 29380423, -110615467 / 29380423, 69997945 / 29380423),
-)
 _SAFETY, _SMALLEST_FACTOR, _LARGEST_FACTOR = 0.9, 0.2, 10.0
 _LARGEST_DECAY = 2.0
 _ROUNDING, _REST = 1e-12, 1e-9
 _FIRST_SHARE = 0.01
 _LOOKS_IN_A_STEP = 8
 _HALVINGS = 50
+
+
+class _Tableau(NamedTuple):
+    """Weights of the stages; of their sum after a step, which is a stage; and of its error.
+
+    `interpolation` holds for each stage the coefficients of the powers 1 to 4 of the share of the
+    step (Shampine, Math. Comput. 46 (1986) 135).
+    """
+
+    stages: list[list[float]]
+    error: list[float]
+    interpolation: list[list[float]]
+
+
+@cache
+def _tableau() -> _Tableau:
+    """Coefficients of Dormand and Prince, J. Comput. Appl. Math. 6 (1980) 19, from SciPy.
+
+    >>> [round(sum(row), 12) for row in _tableau().stages]
+    [0.2, 0.3, 0.8, 0.888888888889, 1.0, 1.0]
+    """
+    from scipy.integrate import RK45
+
+    rows = [row[:i].tolist() for i, row in enumerate(RK45.A) if i]
+    return _Tableau([*rows, RK45.B.tolist()], RK45.E.tolist(), RK45.P.tolist())
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,14 +84,14 @@ class Step:
         True
         """
         h, stages, after = size[:, None], [velocity], v
-        for row in _STAGES:
+        for row in _tableau().stages:
             last, after = after, v + h * _weighted(row, stages)
             stages.append(field(after))
         apart = np.abs(after - last).max(axis=1)
         change = np.abs(stages[-1] - stages[-2]).max(axis=1)
         is_seen = apart > _ROUNDING * np.abs(after).max(axis=1)
         rate = np.divide(change, apart, out=np.zeros_like(size), where=is_seen)
-        return cls(v, after, h * _weighted(_ERRORS, stages), size, rate, stages)
+        return cls(v, after, h * _weighted(_tableau().error, stages), size, rate, stages)
 
     def error_norms(self, absolute: np.ndarray, relative: float) -> np.ndarray:
         """Largest error of an entry in units of what is allowed, shape (p,)."""
@@ -113,7 +119,8 @@ class Step:
         """States when these shares of the step are done, of shape (p,) in [0, 1]."""
         powers = [share**n for n in (1, 2, 3, 4)]
         weights = (
-            sum(c * power for c, power in zip(row, powers, strict=True)) for row in _INTERPOLATION
+            sum(c * power for c, power in zip(row, powers, strict=True))
+            for row in _tableau().interpolation
         )
         moved = sum(w[:, None] * stage for w, stage in zip(weights, self.stages, strict=True))
         return self.before + self.size[:, None] * moved

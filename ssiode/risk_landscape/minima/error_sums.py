@@ -6,6 +6,8 @@ import numpy as np
 
 # Weights of rounding, as those of directions that are orthogonal.
 _NONE = 1e-12
+# A slope counts beyond so many of its errors.
+SLOPE_ERRORS = 2.0
 # Minima of the risk itself in basins smaller than this are not spoken about.
 NARROWEST = 1e-3
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ssiode.risk_landscape.minima.error_sums import weighted_error
+from ssiode.risk_landscape.minima.error_sums import SLOPE_ERRORS, weighted_error
 from ssiode.risk_landscape.minima.projected_descent import intrinsic_hessian, is_held, residual
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 # Curvatures are told from zero beyond so many of their errors, and this part of the largest.
 _SIGNIFICANT, _RELATIVE = 10.0, 1e-7
-# The slope decides beyond so many of its errors.
-_SLOPE_ERRORS = 2.0
 # A risk that costs little and is known well is followed from closer by.
 _DISTANCES = {True: 2.0 ** np.arange(-30.0, -1.5), False: 4.0 ** np.arange(-9.0, -0.5)}
 _N_MIXED = 12
@@ -86,7 +84,7 @@ def examine(risk: ReducedRisk, y: np.ndarray, scale: float) -> tuple[StationaryP
     left = residual(point, gradient)[0]
     along = np.abs(left @ vectors) + weighted_error(np.abs(vectors.T), slope_error)
     falling, hard = values < -noise, values > noise
-    errors = np.where(hard, _SLOPE_ERRORS * along / np.where(hard, values, 1.0), np.inf)
+    errors = np.where(hard, SLOPE_ERRORS * along / np.where(hard, values, 1.0), np.inf)
     # A place that is known to no better than this is looked at along the slope.
     hard &= errors <= _FARTHEST
     position_error = float(errors[hard].max(initial=0.0))
@@ -154,7 +152,7 @@ class _Walk:
         outward /= np.maximum(length, 1e-300)[:, None]
         slopes = np.sum(self.risk.gradient(ends) * outward, axis=1)
         errors = weighted_error(np.abs(outward), self.risk.errors(ends)[1])
-        counts = np.flatnonzero(inside & (np.abs(slopes) > _SLOPE_ERRORS * errors))
+        counts = np.flatnonzero(inside & (np.abs(slopes) > SLOPE_ERRORS * errors))
         if not len(counts):
             return 0, np.inf
         return int(np.sign(slopes[counts[0]])), float(distances[counts[0]])
