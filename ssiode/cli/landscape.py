@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @problem_options
-@click.option("--max-order", type=int, help="Highest order of the expansion at the origin.")
+@click.option("--max-order", type=int, help="Highest order at the origin; 8 by default.")
 @click.option("--minima/--no-minima", default=True, help="Find all local minima of R.")
 @click.option("--escape", is_flag=True, help="Predict time and steps of escape at --d, --gamma.")
 @click.option("--chain", is_flag=True, help="Run the exact chain beside the prediction.")
@@ -132,7 +132,7 @@ class _Answers:
 
     @property
     def was_interrupted(self) -> bool:
-        parts = (self.escape, self.chain and self.chain.chain, self.basins)
+        parts = (self.landscape, self.escape, self.chain and self.chain.chain, self.basins)
         return any(part is not None and part.status == "interrupted" for part in parts)
 
 
@@ -154,6 +154,8 @@ class _Questions:
         if self.basins is not None and not self.minima:
             raise InputError("--basins needs the minima; leave --no-minima out")
         found = landscape(problem, minima=self.minima, **self.options)
+        if found.status == "interrupted":
+            return _Answers(found, None, None, None)
         escape = self._escape(found) if self.escape else None
         chain = None
         if self.chain:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ssiode.cli.tables import text_table
+from ssiode.risk_landscape.at_origin.numbers import number_text
 
 if TYPE_CHECKING:
     from ssiode.risk_landscape import Landscape
@@ -27,18 +28,18 @@ def landscape_text(
 ) -> str:
     """Everything about one problem, a line or a table for each part."""
     lines = [found.exponent.message, *_origin(found), found.verdict]
-    lines += [f"because {reason}" for reason in found.explanations]
+    lines += [f"note: {reason}" for reason in found.explanations]
     if found.largest_gamma is not None:
-        lines.append(
-            f"gradient noise holds SGD at the origin at learning rates above "
-            f"{found.largest_gamma:.4g}"
-        )
+        gamma = number_text(found.largest_gamma, found.largest_gamma_error)
+        lines.append(f"gradient noise holds SGD at the origin at learning rates above {gamma}")
     if escape is not None:
         lines += _escape(escape)
     if chain is not None:
         lines += _chain(chain)
     if found.minima is not None:
         lines += _minima(found.minima)
+    if found.status == "interrupted":
+        lines.append("interrupted: the minima are not known")
     if basins is not None:
         lines += _basins(basins)
     return "\n".join(lines)
@@ -79,9 +80,12 @@ def _escape(escape: EscapeTimes) -> Iterator[str]:
             continue
         median, error, factor = sample.median, sample.error(), escape.steps_per_time
         quartiles = " to ".join(_number(sample.quantile(level)) for level in (0.25, 0.75))
-        steps = None if median is None or factor is None else median * factor
-        shown = _number(median) + ("" if error is None else f" +- {error:.1g}")
-        rows.append([name, shown, quartiles, _number(steps), f"{100 * sample.escaped:.3g}%"])
+        shown = [
+            "unknown" if None in (median, error, unit) else number_text(median * unit, error * unit)
+            for unit in (1.0, factor)
+        ]
+        share = f"{100 * sample.escaped:.3g}% +- {100 * sample.escaped_error:.2g}%"
+        rows.append([name, shown[0], quartiles, shown[1], share])
     yield text_table(rows)
     if escape.scale is not None:
         law = escape.scale.complexity
@@ -114,9 +118,9 @@ def _minima(minima: Minima) -> Iterator[str]:
             one.kind,
             *(f"{one.e[i]:.6g}" for i in tokens),
             f"{one.m:.6g}",
-            f"{one.risk:.6g}",
+            number_text(one.risk, one.risk_error),
             "boundary" if one.is_boundary else "interior",
-            f"{one.curvature:.4g}",
+            number_text(one.curvature, one.curvature_error),
         ]
         for one in minima.minima[:_MOST_MINIMA]
     ]
@@ -158,14 +162,22 @@ def comparison_text(found: Mapping[str, tuple[Landscape, EscapeTimes | None]]) -
                 _index(one),
                 _order(one),
                 "" if v is None else "(" + ", ".join(f"{x:.3g}" for x in np.round(v, 9)) + ")",
-                "" if one.descent.slope is None else _number(one.descent.slope),
-                "" if escape is None else _number(escape.median_steps),
+                "" if v is None else number_text(one.descent.slope, one.descent.slope_error),
+                "" if escape is None else _steps(escape),
             ]
         )
     lines = [text_table(rows)]
     for name, (one, _) in found.items():
-        lines += [f"{name}: {one.verdict}", *(f"  because {x}" for x in one.explanations)]
+        lines += [f"{name}: {one.verdict}", *(f"  note: {x}" for x in one.explanations)]
     return "\n".join(lines)
+
+
+def _steps(escape: EscapeTimes) -> str:
+    """The median steps with their error from the finite number of starts."""
+    error = escape.prediction.error()
+    if escape.median_steps is None or error is None:
+        return _number(escape.median_steps)
+    return number_text(escape.median_steps, error * escape.steps_per_time)
 
 
 def _index(found: Landscape) -> str:

@@ -179,10 +179,14 @@ class SeriesEngine(RiskEngine):
         if table.is_finite:
             return errors
         top, bounds = n[-1], table.left_out[rows]
-        beyond = bounds * m[:, None] ** (top + 1)
+        with np.errstate(invalid="ignore"):
+            beyond = bounds * m[:, None] ** (top + 1)
+            slope = bounds[-2] * _largest_slopes(top, m)
+        # A bound that overflows tells nothing, but at m = 0 no term is left out.
+        beyond = np.where(m[:, None] == 0, 0.0, np.nan_to_num(beyond, nan=np.inf, posinf=np.inf))
         # No bound holds for the derivative at |m| = 1: there the decay of the terms tells.
         estimate = tail_estimate(table.largest[0] * slopes, errors[:, -2])
-        slope = bounds[-2] * _largest_slopes(top, m)
+        slope = np.where(m == 0, 0.0, np.nan_to_num(slope, nan=np.inf, posinf=np.inf))
         beyond[:, -2] = np.minimum(slope, np.maximum(estimate, 2 * (top + 1) * bounds[-2]))
         return errors + beyond
 

@@ -43,11 +43,13 @@ class Landscape:
         Why the student does not see what the target has.
     verdict : str
         How SGD leaves the origin.
-    largest_gamma : float or None
+    largest_gamma, largest_gamma_error : float or None
         Learning rate above which the noise of the gradient holds v at the origin, where the escape
-        order is 2.
+        order is 2; None elsewhere and without such noise.
     minima : Minima or None
-        The local minima of R, None if not asked for.
+        The local minima of R, None if not asked for or interrupted.
+    status : str
+        `finished`, or `interrupted` while the minima were sought.
     coefficients : str
         Where the coefficients of the student come from.
     engine : RiskEngine
@@ -62,7 +64,9 @@ class Landscape:
     explanations: tuple[str, ...]
     verdict: str
     largest_gamma: float | None
+    largest_gamma_error: float | None
     minima: Minima | None
+    status: str
     coefficients: str
     engine: RiskEngine
 
@@ -125,6 +129,8 @@ class Landscape:
             "slope": falling.slope,
             "slope_error": falling.slope_error,
             "largest_gamma": self.largest_gamma,
+            "largest_gamma_error": self.largest_gamma_error,
+            "status": self.status,
             "explanations": list(self.explanations),
             "verdict": self.verdict,
             "coefficients": self.coefficients,
@@ -157,13 +163,19 @@ def landscape(
     problem : Problem
         With the squared loss and one weight vector for all tokens.
     max_order : int
-        Highest order of the expansion, from 2.
+        Highest order of the expansion, from 2; at most 8 for attention, whose coefficients end
+        there.
     minima : bool
         Also find all local minima on the feasible set.
     engine : str or RiskEngine, optional
         Engine of the risk for the minima; chosen if not given.
     **engine_options
         Arguments of the engine.
+
+    Returns
+    -------
+    Landscape
+        After Ctrl-C during the search for minima with status `interrupted` and without them.
 
     Raises
     ------
@@ -193,6 +205,11 @@ def landscape(
     flatness = Flatness.of(expansion, max_order)
     found = descent(expansion, max_order)
     at_risk = _engine(problem, engine, engine_options)
+    largest_gamma, largest_gamma_error = _largest_gamma(problem, found, at_risk)
+    try:
+        lowest, status = _minima(problem, at_risk) if minima else None, "finished"
+    except KeyboardInterrupt:
+        lowest, status = None, "interrupted"
     return Landscape(
         problem=problem,
         exponent=exponent,
@@ -200,9 +217,11 @@ def landscape(
         hessian=Hessian(expansion.form(2), expansion.seen),
         descent=found,
         explanations=explanations(expansion, max_order),
-        verdict=verdict(flatness, found, exponent.sie),
-        largest_gamma=_largest_gamma(problem, found, at_risk),
-        minima=_minima(problem, at_risk) if minima else None,
+        verdict=verdict(problem.geometry, flatness, found, exponent.sie),
+        largest_gamma=largest_gamma,
+        largest_gamma_error=largest_gamma_error,
+        minima=lowest,
+        status=status,
         coefficients=expansion.student.how,
         engine=at_risk,
     )
@@ -222,9 +241,15 @@ def _minima(problem: Problem, engine: RiskEngine) -> Minima:
     return local_minima(problem, engine=engine)
 
 
-def _largest_gamma(problem: Problem, found: Descent, engine: RiskEngine) -> float | None:
-    r"""At order 2, v grows at the rate :math:`-\lambda - \gamma V(0) / 2b`."""
+def _largest_gamma(
+    problem: Problem, found: Descent, engine: RiskEngine
+) -> tuple[float | None, float | None]:
+    r"""The root of the rate of growth :math:`-\lambda - \gamma V(0) / 2b`, and its error."""
     if found.order != 2:
-        return None
-    second_moment = engine.evaluate(problem.geometry.state()).second_moment
-    return 4 * problem.sgd.batch * found.slope / second_moment
+        return None, None
+    origin = engine.evaluate(problem.geometry.state())
+    second_moment, error = origin.second_moment, origin.second_moment_error
+    if not second_moment > 0:
+        return None, None
+    gamma = 4 * problem.sgd.batch * found.slope / second_moment
+    return gamma, gamma * (found.slope_error / found.slope + error / second_moment)

@@ -116,6 +116,22 @@ class FeasibleCoordinates:
         """
         return v[..., list(self.independent)] @ self._inverse.T
 
+    def kind(self, v: np.ndarray, allowed: float) -> str:
+        """What a state v moves, up to `allowed` in the orthonormal frame.
+
+        `semantic`: along the teacher; `positional`: orthogonal to it; `mixed`; or `uninformed`.
+
+        >>> from ssiode import Encoding
+        >>> opposite = FeasibleCoordinates(Encoding("opposite").geometry(2))
+        >>> opposite.kind(np.array([0.6, -0.6, 0.8]), 1e-9), opposite.kind(np.zeros(3), 1e-9)
+        ('mixed', 'uninformed')
+        """
+        u = self.coordinates(v)
+        has_position, has_meaning = np.linalg.norm(u[:-1]) > allowed, abs(u[-1]) > allowed
+        if has_position:
+            return "mixed" if has_meaning else "positional"
+        return "semantic" if has_meaning else "uninformed"
+
     def gradient(self, gradient: np.ndarray) -> np.ndarray:
         """Gradient in u from (dR/de, dR/dm), shape (..., L + 1) to (..., r)."""
         return gradient @ self.frame

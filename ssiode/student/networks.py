@@ -113,6 +113,8 @@ class _Network(_SummedFields):
         from ssiode.hermite.numeric.factor_averages import Factor
 
         sigma, s = self.activation_expression
+        if not sigma.has(s):
+            return ()
         (rule,) = Factor(sigma, (s,)).axis_rules(0)
         return rule.breaks
 

@@ -1,5 +1,7 @@
 import pytest
 
+from ssiode.risk_landscape import analysis
+
 HE2 = ("landscape", "--target", "He2(z1) + He2(z2)", "--encoding", "opposite")
 
 
@@ -48,6 +50,17 @@ def test_encodings_side_by_side(ssiode):
     assert [one["escape_order"] for one in found.values()] == [None, 2, 2, 2]
     assert found["opposite"]["escape"]["median_steps"] > 0
     assert found["none"]["escape"]["median_steps"] is None
+
+
+def test_interrupted_minima_leave_the_origin(ssiode, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(analysis, "_minima", interrupted)
+    outcome = ssiode(*HE2, "--json", "--escape")
+    assert outcome.code == 130
+    assert outcome.json["status"] == "interrupted"
+    assert outcome.json["escape_order"] == 2
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import ssiode
 from ssiode import Attention, Encoding, Problem, Target, TiedNetwork
 from ssiode.cli.output import plain
 from ssiode.errors import InputError
+from ssiode.risk_landscape import analysis
 from ssiode.risk_landscape.comparison import encoded_problems
 
 HE4 = Problem(Target("He4(z1) + He4(z2)"), Attention("trace"), Encoding("opposite"))
@@ -41,6 +42,46 @@ def test_noise_stops_growth_at_the_largest_learning_rate():
         gamma = factor * found.largest_gamma
         solution = ssiode.solve_ode(problem, gamma=gamma, t_max=5.0, m=1e-4)
         assert bool(solution.m[-1] > 1e-4) is grows
+
+
+def test_directions_are_named_as_minima_are():
+    """With an encoding along the teacher e moves with m, and that is the semantic direction."""
+    rows = Encoding("gram", matrix=((1, 1), (1, 1)), teacher_overlap=(1, 1))
+    problem = Problem(Target("He1(z1) + He2(z2)"), Attention("trace"), rows)
+    found = ssiode.landscape(problem)
+    assert "along m, the semantic direction" in found.verdict
+    assert {one.kind for one in found.minima.minima} == {"semantic"}
+
+
+def test_largest_learning_rate_has_an_error():
+    long = Problem(Target("sum(He2(z))", length=5), Attention("trace"))
+    found = ssiode.landscape(long, minima=False)
+    assert 0 < found.largest_gamma_error < 0.05 * found.largest_gamma
+    assert "+-" in found.verdict
+
+
+def test_no_noise_gives_no_largest_learning_rate():
+    problem = Problem(Target("He2(z1) + He2(z2)"), Attention("trace"), Encoding(injected=(1e6, 1)))
+    assert ssiode.landscape(problem, minima=False).largest_gamma is None
+
+
+def test_constant_students_see_nothing():
+    problem = Problem(Target("He2(z1)"), TiedNetwork("He0"))
+    found = ssiode.landscape(problem)
+    assert found.descent.status == "flat"
+    assert found.explanations == (
+        "the student is constant: the risk has no term of order 2 in m alone",
+    )
+
+
+def test_interrupted_search_keeps_what_is_known(monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(analysis, "_minima", interrupted)
+    found = ssiode.landscape(HE4)
+    assert (found.status, found.minima, found.flatness_index) == ("interrupted", None, 2)
+    assert found.as_dict()["minima"] is None
 
 
 def test_minima_are_left_out_on_request():

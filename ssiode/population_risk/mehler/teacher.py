@@ -295,7 +295,8 @@ def numeric_teacher(target: Target, axes: np.ndarray, level: int, top: int) -> T
     seen_values = functions.reshape(-1, *[len(axis.nodes)] * length)
     for i in reversed(range(seen, length)):
         seen_values = contract(table[:1], seen_values, i + 1)
-    boxes, norms = seen_values, seen_values**2
+    with np.errstate(over="ignore"):  # far out, where it has no weight or makes the error infinite
+        boxes, norms = seen_values, seen_values**2
     for i in reversed(range(seen)):
         boxes, norms = contract(table, boxes, i + 1), contract(table[:1], norms, i + 1)
     boxes = boxes.reshape(len(functions), *[top + 1] * seen)

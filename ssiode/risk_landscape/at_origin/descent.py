@@ -89,6 +89,10 @@ class _Search:
             found = self._judged(form)
             if found is not None:
                 return found
+        is_only_m = self.free == [self.expansion.seen.dimension - 1] and not self.doubts
+        if is_only_m and self.potential.stiff and self.expansion.is_independent_of_m:
+            reason = "the form of order 2 is positive in e and the target is constant, so m is free"
+            return self._without_order("minimum", reason)
         if self._is_constant() and not self.doubts:
             return self._without_order("flat", "every order vanishes: the risk is constant there")
         self.doubts.append(f"no order up to {self.last_order} decides")

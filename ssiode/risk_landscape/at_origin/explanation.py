@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from ssiode.risk_landscape.at_origin.numbers import total
+from ssiode.risk_landscape.at_origin.numbers import number_text, total
+from ssiode.risk_landscape.coordinates import FeasibleCoordinates
 
 if TYPE_CHECKING:
+    from ssiode.geometry import Geometry
     from ssiode.risk_landscape.at_origin.descent import Descent
     from ssiode.risk_landscape.at_origin.flatness import Flatness
     from ssiode.risk_landscape.at_origin.taylor import TaylorExpansion
 
+# Of a direction of length 1, far above the rounding of its eigenvectors.
 _NEGLIGIBLE = 1e-9
+_DIRECTIONS = {
+    "semantic": "m, the semantic direction",
+    "positional": "e, a positional direction",
+    "mixed": "a direction that mixes e and m",
+}
 
 
 def explanations(expansion: TaylorExpansion, last_order: int) -> tuple[str, ...]:
@@ -31,8 +37,8 @@ def explanations(expansion: TaylorExpansion, last_order: int) -> tuple[str, ...]
     >>> from ssiode import Attention, Problem, Target
     >>> from ssiode.risk_landscape.at_origin.taylor import TaylorExpansion
     >>> problem = Problem(Target("He3(z1) + He3(z2)"), Attention("trace"))
-    >>> explanations(TaylorExpansion(problem), 4)
-    ('the student is even and the order 3 of the target is odd: m^3 does not appear in the risk',)
+    >>> explanations(TaylorExpansion(problem), 4)[0].partition(":")[0]
+    'the student is even and the order 3 of the target is odd'
     """
     return (*_blind_orders(expansion, last_order), *_unseen_encoding(expansion))
 
@@ -47,12 +53,13 @@ def _blind_orders(expansion: TaylorExpansion, last_order: int) -> Iterator[str]:
             continue
         if not expansion.form(n).coefficient(power).is_zero:
             return
-        monomial = "m" if n == 1 else f"m^{n}"
-        yield f"{_reason(expansion, n)}: {monomial} does not appear in the risk"
+        yield f"{_reason(expansion, n)}: the risk has no term of order {n} in m alone"
 
 
 def _reason(expansion: TaylorExpansion, n: int) -> str:
     problem, teacher, student = expansion.problem, expansion.teacher, expansion.student
+    if student.highest_order == 0:
+        return "the student is constant"
     is_even = problem.student.is_even(problem.length) and not problem.geometry.injected.any()
     if n % 2 and is_even:
         return f"the student is even and the order {n} of the target is odd"
@@ -65,7 +72,8 @@ def _reason(expansion: TaylorExpansion, n: int) -> str:
     keys = [student.key(a, alpha) for a, table in enumerate(along) for alpha in table]
     if all(sign == 0 or student.number(key).is_zero for key, sign in keys):
         return f"the student has no coefficient of order {n} where the target has one"
-    if total(number for table in along for number in table.values()).is_zero:
+    is_symmetric = problem.student.is_symmetric(problem.length)
+    if is_symmetric and total(x for table in along for x in table.values()).is_zero:
         return (
             f"the coefficients of order {n} of the target cancel in the sum over tokens, and the "
             "student treats all tokens alike"
@@ -84,11 +92,13 @@ def _unseen_encoding(expansion: TaylorExpansion) -> Iterator[str]:
         )
 
 
-def verdict(flatness: Flatness, descent: Descent, exponent: int | None) -> str:
+def verdict(geometry: Geometry, flatness: Flatness, descent: Descent, exponent: int | None) -> str:
     """Say in a sentence or two how SGD leaves the origin.
 
     Parameters
     ----------
+    geometry : Geometry
+        In which the direction of the descent is told to be semantic, positional or mixed.
     flatness : Flatness
     descent : Descent
     exponent : int or None
@@ -101,25 +111,14 @@ def verdict(flatness: Flatness, descent: Descent, exponent: int | None) -> str:
         return f"the origin is a local minimum: {descent.reason}, and SGD does not leave it{target}"
     if descent.order is None:
         return f"how SGD leaves the origin is not determined: {descent.reason}"
-    path = f"along a curve tangent to {_kind(descent)}" if descent.is_curved else _kind(descent)
+    direction = _DIRECTIONS[FeasibleCoordinates(geometry).kind(descent.direction, _NEGLIGIBLE)]
+    path = f"along a curve tangent to {direction}" if descent.is_curved else f"along {direction}"
     length = "|v|" if descent.order == 1 else f"|v|^{descent.order}"
-    fall = f"R falls by {descent.slope:.6g} {length} along the steepest direction"
-    sentence = f"SGD leaves the origin at order {descent.order}, {_along(descent, path)}: {fall}"
+    slope = number_text(descent.slope, descent.slope_error)
+    fall = f"R falls by {slope} {length} along the steepest direction"
+    sentence = f"SGD leaves the origin at order {descent.order}, {path}: {fall}"
     if flatness.index is not None and flatness.index < descent.order:
         sentence += f"; the flatness index {flatness.index} is lower, but its form only rises"
     if descent.status == "undetermined":
         sentence = f"not proved: {sentence} ({descent.reason})"
     return sentence
-
-
-def _along(descent: Descent, path: str) -> str:
-    return path if descent.is_curved else f"along {path}"
-
-
-def _kind(descent: Descent) -> str:
-    """What the steepest direction moves."""
-    v = descent.direction
-    has_m, has_e = abs(v[-1]) > _NEGLIGIBLE, np.abs(v[:-1]).max(initial=0.0) > _NEGLIGIBLE
-    if has_m and has_e:
-        return "a direction that mixes e and m"
-    return "m, the semantic direction" if has_m else "e, a positional direction"

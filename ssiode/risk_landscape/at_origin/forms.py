@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ssiode.hermite.coefficient import Verdict
-from ssiode.risk_landscape.at_origin.numbers import Number, zero
+from ssiode.risk_landscape.at_origin.numbers import Number, number_text, zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,5 +116,7 @@ def _monomials(overlaps: np.ndarray, powers: np.ndarray) -> np.ndarray:
 
 def _term(number: Number, monomial: str) -> str:
     is_short = number.exact is not None and number.exact.is_Integer
-    text = str(number.exact) if is_short else f"{number.value:.6g}"
+    text = str(number.exact) if is_short else number_text(number.value, number.error)
+    if "+-" in text:
+        text = f"({text})"
     return {"1": monomial, "-1": f"-{monomial}"}.get(text, f"{text} {monomial}")

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import sympy
 
 _ROUNDING = 4 * 2.0**-53
+# Errors below half a unit of the sixth digit change nothing that is shown.
+_SHOWN = 5e-7
 
 
 @dataclass(frozen=True)
@@ -48,9 +50,13 @@ class Number:
     def of_float(cls, value: float, error: float) -> Self:
         """A number known up to an error: proved not to be zero if that leaves out zero.
 
+        A zero without an error is the exact one.
+
         >>> Number.of_float(0.1, 0.2).verdict.value
         'undecided'
         """
+        if value == error == 0:
+            return zero()
         verdict = Verdict.NONZERO if abs(value) > error else Verdict.UNDECIDED
         return cls(float(value), float(error), None, verdict)
 
@@ -111,6 +117,18 @@ def total(numbers: Iterable[Number]) -> Number:
     value = math.fsum(term.value for term in terms)
     size = math.fsum(abs(term.value) for term in terms)
     return Number.of_float(value, math.fsum(t.error for t in terms) + _ROUNDING * size)
+
+
+def number_text(value: float, error: float) -> str:
+    """At most six digits of a number, those that its error leaves, and the error if it is seen.
+
+    >>> number_text(0.56391355, 1e-13), number_text(1.750480, 0.0043)
+    ('0.563914', '1.75 +- 0.0043')
+    """
+    if error <= _SHOWN * abs(value):
+        return f"{value:.6g}"
+    digits = 2 + math.floor(math.log10(abs(value) / error)) if abs(value) > error else 1
+    return f"{value:.{min(max(digits, 1), 6)}g} +- {error:.2g}"
 
 
 @cache

@@ -116,6 +116,12 @@ class TaylorExpansion:
         orders = [order for order in (student, teacher) if order is not None]
         return min(orders, default=None)
 
+    @property
+    def is_independent_of_m(self) -> bool:
+        """Whether R is proved not to depend on m: the target is constant, and e does not move m."""
+        is_shared = any(powers[-1] for offset in self._offsets for powers in offset)
+        return self.teacher.highest_order == 0 and not is_shared
+
     def form(self, order: int) -> HomogeneousForm:
         """The part of R of one order >= 1 in the overlaps."""
         if order not in self._known:

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ssiode.risk_landscape.minima.error_sums import SLOPE_ERRORS
 from ssiode.risk_landscape.minima.projected_descent import (
     descend,
     polish,
@@ -31,8 +32,9 @@ _PUSHES = 4
 _MOST_PLACES = 100
 # Neighbours on a continuum are as close as this.
 _LINK = 0.4
-_SLOPE_ERRORS = 2.0
 _SAME_RISK = 1e-10
+# A risk that changes by more than this part of it over the ball is not called flat.
+_KNOWN = 1e-2
 # Slopes of points that are taken for stationary, relative to the steepest start.
 _CONVERGED = 1e-7
 
@@ -102,11 +104,28 @@ def search(risk: ReducedRisk, starts: int, seed: int) -> Found:
     return Found((), (), len(points), steepest).extended(risk, points)
 
 
-def is_flat(risk: ReducedRisk, seed: int) -> bool:
-    """Whether no slope at some points exceeds its error."""
-    points = random_points(risk.dimension, 16, seed)
-    slopes, errors = np.abs(risk.gradient(points)), risk.errors(points)[1]
-    return bool(np.all(slopes <= _SLOPE_ERRORS * errors))
+def without_slopes(risk: ReducedRisk, seed: int) -> str | None:
+    """Why there is nothing to descend along: `flat`, `unknown`, or None if there is.
+
+    The risk is flat if at some points neither its slopes nor its differences exceed their errors,
+    and these are small beside R; else no slope is known.
+    """
+    points = np.concatenate([_landmarks(risk.dimension), random_points(risk.dimension, 16, seed)])
+    values, slopes = risk.value_and_gradient(points)
+    value_errors, slope_errors = risk.errors(points)
+    if np.any(np.abs(slopes) > SLOPE_ERRORS * slope_errors):
+        return None
+    differs = np.abs(values - values[0]) > SLOPE_ERRORS * (value_errors + value_errors[0])
+    is_known = slope_errors.max() <= _KNOWN * np.abs(values).max()
+    return "flat" if is_known and not differs.any() else "unknown"
+
+
+def _landmarks(dimension: int) -> np.ndarray:
+    """The origin, and m = 1 and m = -1 where the student is the teacher; shape (3, s).
+
+    Where the encoding is so large that it saturates the student at random points, it does not here.
+    """
+    return np.outer([0.0, 1.0, -1.0], np.eye(dimension)[-1])
 
 
 def random_points(dimension: int, count: int, seed: int) -> np.ndarray:
@@ -118,10 +137,10 @@ def random_points(dimension: int, count: int, seed: int) -> np.ndarray:
 
 
 def _grid(dimension: int, is_tabulated: bool) -> np.ndarray:
-    """A grid of at most two dimensions in the ball, with points on the sphere; else the origin."""
+    """A grid of at most two dimensions in the ball, with points on the sphere; else landmarks."""
     count = _GRID[is_tabulated].get(dimension)
     if count is None:
-        return np.zeros((1, dimension))
+        return _landmarks(dimension)
     axis = np.linspace(-1.0, 1.0, count)
     points = np.stack(np.meshgrid(*[axis] * dimension, indexing="ij"), axis=-1)
     spacing = axis[1] - axis[0]

@@ -12,7 +12,7 @@ from ssiode.errors import InputError, whole_number
 from ssiode.population_risk import RiskEngine, make_engine
 from ssiode.results import provenance
 from ssiode.risk_landscape.minima.certificate import Certificate, certify
-from ssiode.risk_landscape.minima.multi_start import Found, is_flat, search
+from ssiode.risk_landscape.minima.multi_start import Found, search, without_slopes
 from ssiode.risk_landscape.minima.projected_descent import residual
 from ssiode.risk_landscape.minima.reduced_risk import ReducedRisk
 from ssiode.threads import one_blas_thread
@@ -82,7 +82,8 @@ class Minima:
     certificate : Certificate
     status : str
         `isolated`; `flat` if the risk is constant within its error; `degenerate` if some minimum
-        is not known to be isolated: one of a continuum then stands for all.
+        is not known to be isolated: one of a continuum then stands for all; `unknown`, without
+        minima, if the engine knows no slope.
     starts, seed : int
     engine : str
         Which engine, and why.
@@ -103,6 +104,8 @@ class Minima:
         noun = "minimum" if count == 1 else "minima"
         if self.status == "flat":
             return "the risk is constant within its error on the whole feasible set"
+        if self.status == "unknown":
+            return "the slopes of the risk are below their errors, so its minima are not known"
         if self.status == "degenerate":
             loose = sum(not minimum.is_isolated for minimum in self.minima)
             return (
@@ -171,8 +174,9 @@ def local_minima(
     starts = whole_number("starts", starts, minimum=1, maximum=100_000)
     seed = whole_number("seed", seed, minimum=0)
     with one_blas_thread():
-        if is_flat(risk, seed):
-            return _flat(risk, starts, seed)
+        reason = without_slopes(risk, seed)
+        if reason is not None:
+            return _without_slopes(risk, reason, starts, seed)
         found = search(risk, starts, seed)
         for _ in range(_ROUNDS):
             certificate = certify(risk, found.minima, found.soft_saddles, found.search_size)
@@ -213,6 +217,7 @@ def _minimum(risk: ReducedRisk, point: StationaryPoint, hits: int) -> Minimum:
     value, gradient = risk.value_and_gradient(y[None])
     error = risk.errors(y[None])[0]
     v, u = risk.overlaps(y), y @ risk.seen
+    known = 2 * point.position_error if np.isfinite(point.position_error) else 0.0
     # What is not seen bends up along the boundary, and is flat inside.
     curvature = point.curvature
     if risk.n_unseen:
@@ -224,7 +229,7 @@ def _minimum(risk: ReducedRisk, point: StationaryPoint, hits: int) -> Minimum:
         coordinates=_without_rounding(u),
         risk=float(value[0]),
         risk_error=float(error[0]),
-        kind=_kind(u, point.position_error),
+        kind=risk.coordinates.kind(v, max(known, _PLACE)),
         is_boundary=point.is_boundary,
         curvature=curvature,
         curvature_error=point.curvature_error,
@@ -251,42 +256,30 @@ def _without_rounding(overlaps: np.ndarray) -> tuple[float, ...]:
     return tuple(np.where(np.abs(overlaps) > _ROUNDING, overlaps, 0.0).tolist())
 
 
-def _kind(u: np.ndarray, position_error: float) -> str:
-    """Which of the two parts of u differ from zero.
-
-    >>> _kind(np.array([0.6, 0.8]), 1e-6), _kind(np.array([0.0, 0.1]), np.inf)
-    ('mixed', 'semantic')
-    """
-    allowed = 2 * position_error if np.isfinite(position_error) else 0.0
-    allowed = max(allowed, _PLACE)
-    has_position = np.linalg.norm(u[:-1]) > allowed
-    has_meaning = abs(u[-1]) > allowed
-    if has_position:
-        return "mixed" if has_meaning else "positional"
-    return "semantic" if has_meaning else "uninformed"
-
-
-def _flat(risk: ReducedRisk, starts: int, seed: int) -> Minima:
-    """The origin, in the place of all points."""
+def _without_slopes(risk: ReducedRisk, status: str, starts: int, seed: int) -> Minima:
+    """For a flat risk the origin, in the place of all points; else nothing."""
     from ssiode.risk_landscape.minima.stationary import StationaryPoint
 
+    engine, origin = risk.engine, np.zeros((1, risk.dimension))
     point = StationaryPoint(
-        y=np.zeros(risk.dimension),
+        y=origin[0],
         is_boundary=False,
         curvature=0.0,
-        curvature_error=float(np.linalg.norm(risk.hessian(np.zeros((1, risk.dimension))).error)),
+        curvature_error=float(np.linalg.norm(risk.hessian(origin).error)),
         is_minimum=True,
         is_soft=True,
         is_isolated=False,
         position_error=np.inf,
     )
-    engine = risk.engine
-    certificate = Certificate("not certified", "the risk is flat within its error", 0, "", 0.0)
+    reasons = {
+        "flat": "the risk is flat within its error",
+        "unknown": "lower the norm or the injected constant, or choose another engine",
+    }
     return Minima(
         engine.problem,
-        (_minimum(risk, point, 0),),
-        certificate,
-        "flat",
+        (_minimum(risk, point, 0),) if status == "flat" else (),
+        Certificate("not certified", reasons[status], 0, "", 0.0),
+        status,
         starts,
         seed,
         f"{engine.name}: {engine.description}",

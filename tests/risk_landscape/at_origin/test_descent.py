@@ -47,6 +47,10 @@ CASES = {
         Problem(Target("tanh(z1)*tanh(z2)"), TiedNetwork("tanh"), Encoding("orthonormal")),
         ("descends", 4, (0, 0, 1)),
     ),
+    "constant target": (
+        Problem(Target("0*z1*z2"), Attention("trace"), OPPOSITE),
+        ("minimum", None, None),
+    ),
     "exact minimum of polynomials": (
         Problem(Target("-He2(z1)"), TiedNetwork("square")),
         ("minimum", None, None),

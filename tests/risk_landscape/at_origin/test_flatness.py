@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 
-from ssiode import Attention, Encoding, LinearAttention, Problem, Target, TiedNetwork, sie
+from ssiode import (
+    Attention,
+    Encoding,
+    ExpressionStudent,
+    LinearAttention,
+    Problem,
+    Target,
+    TiedNetwork,
+    sie,
+)
 from ssiode.hermite.coefficient import Verdict
 from ssiode.risk_landscape.at_origin.explanation import explanations
 from ssiode.risk_landscape.at_origin.flatness import Flatness
@@ -80,6 +89,22 @@ def test_flatness_index_is_the_exponent_where_the_student_has_the_coefficient():
 )
 def test_zeros_are_explained_by_name(problem, words):
     assert words in " ".join(explanations(TaylorExpansion(problem), 6))
+
+
+def test_explanation_speaks_of_the_order_that_is_missing_alone():
+    problem = Problem(Target("He2(z1) + z2"), Attention("trace"))
+    expansion = TaylorExpansion(problem)
+    (sentence,) = explanations(expansion, 6)
+    assert sentence.endswith("the risk has no term of order 1 in m alone")
+    assert expansion.form(2).coefficient((2,)).value < 0
+
+
+def test_tokens_are_called_alike_only_by_a_symmetric_student():
+    # The coefficients of order 2 cancel in the sum, but this student prefers the first token.
+    student = ExpressionStudent("z1^2 + z2*z1^3")
+    problem = Problem(Target("z1*z2 - 3/2*He2(z1) + 2*He2(z2)"), student)
+    words = " ".join(explanations(TaylorExpansion(problem), 6))
+    assert "treats all tokens alike" not in words
 
 
 def test_what_is_seen_needs_no_explanation():

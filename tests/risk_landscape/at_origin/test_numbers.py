@@ -4,7 +4,7 @@ import pytest
 import sympy
 
 from ssiode.hermite.coefficient import Verdict
-from ssiode.risk_landscape.at_origin.numbers import Number, total
+from ssiode.risk_landscape.at_origin.numbers import Number, number_text, total
 from ssiode.risk_landscape.at_origin.polynomials import collected, derivative, product, substituted
 from ssiode.risk_landscape.at_origin.student_symmetry import StudentSymmetry
 
@@ -19,6 +19,27 @@ def test_exact_sums_cancel_and_floats_do_not():
     floats = [Number.of_float(n.value, n.error) for n in terms]
     assert total(floats).verdict is Verdict.UNDECIDED
     assert abs(total(floats).value) <= total(floats).error
+
+
+def test_float_without_an_error_is_exact_only_at_zero():
+    assert Number.of_float(0.0, 0.0).verdict is Verdict.ZERO
+    assert Number.of_float(0.0, 1e-300).verdict is Verdict.UNDECIDED
+    assert Number.of_float(1.0, 0.0).exact is None
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "text"),
+    [
+        (0.25, 0.0, "0.25"),
+        (-123456.7, 1e-3, "-123457"),
+        (3.0, 0.2, "3 +- 0.2"),
+        (0.01, 5.0, "0.01 +- 5"),
+        (0.0, 1e-12, "0 +- 1e-12"),
+        (2.0, float("inf"), "2 +- inf"),
+    ],
+)
+def test_numbers_are_shown_with_the_error_that_matters(value, error, text):
+    assert number_text(value, error) == text
 
 
 def test_products_carry_errors():
