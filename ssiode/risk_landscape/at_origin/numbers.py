@@ -128,7 +128,9 @@ def number_text(value: float, error: float) -> str:
     if error <= _SHOWN * abs(value):
         return f"{value:.6g}"
     digits = 2 + math.floor(math.log10(abs(value) / error)) if abs(value) > error else 1
-    return f"{value:.{min(max(digits, 1), 6)}g} +- {error:.2g}"
+    # Rounded first: thousands are not written as powers of ten for want of digits.
+    rounded = float(f"{value:.{min(max(digits, 1), 6)}g}"), float(f"{error:.2g}")
+    return " +- ".join(f"{number:.6g}" for number in rounded)
 
 
 @cache
