@@ -23,9 +23,11 @@ class RiskEvaluation:
     value, value_error : float
         R(e, m) = E l and an estimate of its error, infinite where nothing is known.
     gradient, gradient_error : arrays of shape (L + 1,)
-        (dR/de_1, ..., dR/de_L, dR/dm).
+        (dR/de_1, ..., dR/de_L, dR/dm); for an untied network (dR/de_1, ..., dR/dm_L) of shape
+        (2 L,).
     second_moment, second_moment_error : float
-        V = E sum_l (dl/dz_l)^2 of one sample, without the division by the batch size.
+        V = E sum_l (dl/dz_l)^2 of one sample, without the division by the batch size; for an
+        untied network V_l = E (dl/dz_l)^2, which is the same for all its rows.
     engine, reason : str
         Which engine computed it, and why that one.
     """
@@ -94,21 +96,23 @@ class RiskTable(NamedTuple):
 class RiskEngine(ABC):
     """An engine that averages the loss of one problem over its Gaussian fields.
 
-    States v = (e, m) are arrays of shape (..., L + 1). A subclass sets `name` and is then found by
-    it; it gives the numbers of many states by :meth:`moments`, and those of one state with their
-    errors by :meth:`evaluate`.
+    States v = (e, m) are arrays of shape (..., L + 1), or (..., 2 L) for an untied network. A
+    subclass sets `name` and is then found by it; it gives the numbers of many states by
+    :meth:`moments`, and those of one state with their errors by :meth:`evaluate`.
     """
 
     name: ClassVar[str]
+    # Whether it serves students with one weight vector for each token, or those with a single one.
+    serves_rows: ClassVar[bool] = False
     # Engines of a lower rank are chosen first where they serve; `suits` says in words why.
     rank: ClassVar[int]
     suits: ClassVar[str] = ""
-    engines: ClassVar[dict[str, type[RiskEngine]]] = {}
+    engines: ClassVar[dict[tuple[str, bool], type[RiskEngine]]] = {}
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if "name" in cls.__dict__:
-            cls.engines[cls.name] = cls
+            cls.engines[cls.name, cls.serves_rows] = cls
 
     problem: Problem
     reason: str = "asked for by name"
@@ -154,7 +158,8 @@ class RiskEngine(ABC):
     def moments(self, v: np.ndarray) -> np.ndarray:
         """(R, dR/de_1, ..., dR/de_L, dR/dm, V) without errors, as fast as possible.
 
-        A deterministic function from shape (p, L + 1) to shape (p, L + 3).
+        A deterministic function from shape (p, L + 1) to shape (p, L + 3), or from (p, 2 L) to
+        (p, 2 L + 2) for an untied network.
         """
 
     @abstractmethod
@@ -162,22 +167,22 @@ class RiskEngine(ABC):
         """Risk, gradient and second moment at one v of shape (L + 1,), with errors."""
 
     def estimates(self, v: np.ndarray) -> Estimate:
-        """(R, dR/de_1, ..., dR/de_L, dR/dm, V) with errors, both of shape (p, L + 3).
+        """(R, dR/de_1, ..., dR/de_L, dR/dm, V) with errors, in the shape of :meth:`moments`.
 
-        The numbers that :meth:`evaluate` gives at each of the states, of shape (p, L + 1).
+        The numbers that :meth:`evaluate` gives at each of the states.
         """
         results = [self.evaluate(state) for state in v]
-        shape = (len(v), self.problem.length + 3)
+        shape = (len(v), v.shape[1] + 2)
         rows = [[r.value, *r.gradient, r.second_moment] for r in results]
         errors = [[r.value_error, *r.gradient_error, r.second_moment_error] for r in results]
         return Estimate(np.reshape(rows, shape), np.reshape(errors, shape))
 
     def value(self, v: np.ndarray) -> Estimate:
-        """R at states of shape (..., L + 1), with errors; shape (...)."""
+        """R at states v, with errors; shape (...)."""
         return self._column(v, 0)
 
     def gradient(self, v: np.ndarray) -> Estimate:
-        """(dR/de_1, ..., dR/de_L, dR/dm) with errors; shape (..., L + 1)."""
+        """The derivatives of R by v, with errors; in the shape of v."""
         return self._column(v, slice(1, -1))
 
     def second_moment(self, v: np.ndarray) -> Estimate:
@@ -185,7 +190,7 @@ class RiskEngine(ABC):
         return self._column(v, -1)
 
     def _column(self, v: np.ndarray, column: int | slice) -> Estimate:
-        """Columns of the estimates at states of shape (..., L + 1)."""
+        """Columns of the estimates at states v."""
         states = np.asarray(v, dtype=float)
         found = self.estimates(states.reshape(-1, states.shape[-1]))
         columns = [array[:, column] for array in found]
@@ -200,6 +205,13 @@ class RiskEngine(ABC):
         """An engine with independent numerical errors of at least about the same size."""
 
 
-def engine_class(name: str) -> type[RiskEngine]:
-    """Look an engine up by name."""
-    return RiskEngine.engines[choose("engine", name, RiskEngine.engines)]
+def engine_classes(problem: Problem) -> dict[str, type[RiskEngine]]:
+    """The engines for the weights of a problem, by name."""
+    has_rows = problem.geometry.n_rows > 1
+    return {name: kind for (name, rows), kind in RiskEngine.engines.items() if rows == has_rows}
+
+
+def engine_class(problem: Problem, name: str) -> type[RiskEngine]:
+    """Look the engine of that name up that fits the weights of a problem."""
+    known = engine_classes(problem)
+    return known[choose("engine", name, known)]

@@ -9,7 +9,12 @@ import numpy as np
 
 from ssiode.errors import InputError, unknown_name
 from ssiode.population_risk.mehler.teacher import NoSeriesError
-from ssiode.population_risk.protocol import RiskEngine, RiskEvaluation, engine_class
+from ssiode.population_risk.protocol import (
+    RiskEngine,
+    RiskEvaluation,
+    engine_class,
+    engine_classes,
+)
 
 if TYPE_CHECKING:
     from ssiode.problem import Problem
@@ -43,15 +48,10 @@ def make_engine(
     InputError
         On an unknown engine or option, or one that cannot serve the problem.
     """
-    if problem.geometry.n_rows > 1:
-        raise InputError(
-            "the population risk of an untied network of several tokens is not available; "
-            "run_chain and run_sgd can move it"
-        )
     if name is not None:
         return _named(problem, name, v, tolerance, options)
     objections = []
-    for kind in sorted(RiskEngine.engines.values(), key=lambda kind: kind.rank):
+    for kind in sorted(engine_classes(problem).values(), key=lambda kind: kind.rank):
         objection = kind.objection(problem) or kind.reluctance(problem) or _not_taken(kind, options)
         if objection is None:
             try:
@@ -81,7 +81,7 @@ def _option_names(kind: type[RiskEngine]) -> list[str]:
 def _named(
     problem: Problem, name: str, v: np.ndarray | None, tolerance: float, options: dict[str, Any]
 ) -> RiskEngine:
-    kind = engine_class(name)
+    kind = engine_class(problem, name)
     for option in options:
         if option not in _option_names(kind):
             raise unknown_name(f"option of engine {name!r}", option, _option_names(kind))
