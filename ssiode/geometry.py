@@ -138,6 +138,28 @@ class Geometry:
         r"""Squared norm :math:`v^T \Gamma^+ v` of the informative part of w/sqrt(d), in [0, 1]."""
         return np.sum(self.coordinates(v) ** 2, axis=-1)
 
+    @property
+    def n_overlaps(self) -> int:
+        """Number of entries of v, L + 1."""
+        return self.length + 1
+
+    @property
+    def overlap_names(self) -> list[str]:
+        """Names of the entries of v: e1, ..., eL, m."""
+        return [*(f"e{i}" for i in range(1, self.length + 1)), "m"]
+
+    def by_rows(self, v: np.ndarray) -> np.ndarray:
+        """Overlaps by weight vector: v itself, of shape (..., L + 1)."""
+        return v
+
+    def flat(self, rows: np.ndarray) -> np.ndarray:
+        """The inverse of :meth:`by_rows`."""
+        return rows
+
+    def recovered(self, v: np.ndarray) -> np.ndarray:
+        """The |v| of weak recovery: the Euclidean norm, shape (...)."""
+        return np.linalg.norm(v, axis=-1)
+
     def outside_range(self, v: np.ndarray) -> np.ndarray:
         """How far v is from the range of the metric in units of the norms of its rows, 0 inside."""
         rows = np.append(np.diag(self.gram), 1.0)

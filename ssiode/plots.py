@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from ssiode.problem import Problem
     from ssiode.recovery_scaling import Scaling
     from ssiode.results import Ensemble, Trajectory
 
@@ -67,28 +68,41 @@ def save_figure(figure: Figure, path: str | Path) -> None:
         figure.savefig(path, dpi=150, metadata=metadata)
 
 
-def component_names(length: int) -> list[str]:
-    """Labels of the statistics (e_1, ..., e_L, m) in the paper's letters."""
-    return [f"$e_{{{token}}}$" for token in range(1, length + 1)] + ["$m$"]
+def component_names(problem: Problem) -> list[str]:
+    """Labels of the overlaps in the paper's letters."""
+    names = problem.geometry.overlap_names
+    return [f"${name[0]}_{{{name[1:]}}}$" if name[1:] else f"${name}$" for name in names]
 
 
-def component_colours(length: int) -> list[str]:
-    """One colour for each of (e_1, ..., e_L, m)."""
-    cycle = POSITIONAL_COLOURS
-    return [cycle[token % len(cycle)] for token in range(length)] + [SEMANTIC_COLOUR]
+def component_colours(problem: Problem) -> list[str]:
+    """One colour for each overlap, and one of its own for a single m."""
+    return [
+        SEMANTIC_COLOUR if name == "m" else POSITIONAL_COLOURS[i % len(POSITIONAL_COLOURS)]
+        for i, name in enumerate(problem.geometry.overlap_names)
+    ]
 
 
-def component_styles(length: int) -> list[Any]:
-    """One dash pattern for each of (e_1, ..., e_L, m): another one when the colours repeat."""
-    size = len(POSITIONAL_COLOURS)
-    return [_DASHES[token // size % len(_DASHES)] for token in range(length)] + ["-"]
+def component_styles(problem: Problem) -> list[Any]:
+    """One dash pattern for each overlap: another one when the colours repeat."""
+    return [
+        "-" if name == "m" else _DASHES[i // len(POSITIONAL_COLOURS) % len(_DASHES)]
+        for i, name in enumerate(problem.geometry.overlap_names)
+    ]
+
+
+def component_markers(problem: Problem) -> list[str]:
+    """One marker for each overlap: another one when the colours repeat."""
+    return [
+        "o" if name == "m" else _MARKERS[i // len(POSITIONAL_COLOURS) % len(_MARKERS)]
+        for i, name in enumerate(problem.geometry.overlap_names)
+    ]
 
 
 def plot_trajectory(ax: Axes, trajectory: Trajectory, components: Sequence[int]) -> list[Artist]:
     """Draw components of the ODE solution against time as lines; return the lines."""
-    length = trajectory.e.shape[1]
-    names, colours = component_names(length), component_colours(length)
-    styles = component_styles(length)
+    problem = trajectory.problem
+    names, colours = component_names(problem), component_colours(problem)
+    styles = component_styles(problem)
     return [
         ax.plot(
             trajectory.t,
@@ -107,8 +121,9 @@ def plot_ensemble(ax: Axes, ensemble: Ensemble, components: Sequence[int]) -> li
 
     Returns the bands and the points in turn.
     """
-    length = ensemble.e.shape[2]
-    names, colours = component_names(length), component_colours(length)
+    problem = ensemble.problem
+    names, colours = component_names(problem), component_colours(problem)
+    markers = component_markers(problem)
     artists: list[Artist] = []
     for i in components:
         values = ensemble.v[:, :, i]
@@ -122,7 +137,7 @@ def plot_ensemble(ax: Axes, ensemble: Ensemble, components: Sequence[int]) -> li
         artists += ax.plot(
             ensemble.t[::every],
             mean[::every],
-            _MARKERS[i // len(POSITIONAL_COLOURS) % len(_MARKERS)] if i < length else "o",
+            markers[i],
             ms=3.5,
             color=colours[i],
             mfc="white",
@@ -135,7 +150,7 @@ def plot_means(
     ax: Axes, ensemble: Ensemble, components: Sequence[int], marker: str
 ) -> list[Artist]:
     """Draw the mean over replicas as small markers; return them."""
-    colours = component_colours(ensemble.e.shape[2])
+    colours = component_colours(ensemble.problem)
     every = max(1, len(ensemble.t) // 25)
     means = ensemble.v.mean(axis=0)
     return [
@@ -167,7 +182,7 @@ def plot_agreement(
     ax.set_xlabel(r"$t = \gamma\,\tau/d$")
     ax.set_ylabel("overlaps $e$, $m$")
     ax.margins(x=0)
-    names = component_names(len(largest) - 1)
+    names = component_names(trajectory.problem)
     # Beside the axes, where it hides nothing: one entry a statistic.
     entries = list(zip(simulated[1::2], lines, strict=True))
     labels = [names[i] for i in components]

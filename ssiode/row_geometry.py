@@ -70,6 +70,45 @@ class RowGeometry:
             for i in range(self.length)
         )
 
+    @property
+    def n_overlaps(self) -> int:
+        """Number of entries of v, 2 L."""
+        return 2 * self.length
+
+    @property
+    def overlap_names(self) -> list[str]:
+        """Names of the entries of v: e1, ..., eL, m1, ..., mL."""
+        return [f"{letter}{i}" for letter in "em" for i in range(1, self.length + 1)]
+
+    @cached_property
+    def metric(self) -> np.ndarray:
+        """Gram matrices of (P_l, w*)/sqrt(d), one for each weight vector, shape (L, 2, 2)."""
+        return np.array([geometry.metric for geometry in self._of_tokens])
+
+    def by_rows(self, v: np.ndarray) -> np.ndarray:
+        """The (e_l, m_l) of each weight vector, shape (..., 2 L) to (..., L, 2).
+
+        >>> shared = Geometry(np.eye(2), np.zeros(2), np.zeros(2))
+        >>> RowGeometry(shared, is_joint=False).by_rows(np.array([0.1, 0.2, 0.3, 0.4])).tolist()
+        [[0.1, 0.3], [0.2, 0.4]]
+        """
+        return v.reshape(*v.shape[:-1], 2, self.length).swapaxes(-1, -2)
+
+    def flat(self, rows: np.ndarray) -> np.ndarray:
+        """The inverse of :meth:`by_rows`."""
+        return rows.swapaxes(-1, -2).reshape(*rows.shape[:-2], 2 * self.length)
+
+    def recovered(self, v: np.ndarray) -> np.ndarray:
+        r"""The |v| of weak recovery, shape (...): :math:`\sqrt{|e|^2 + |m|^2/L}`.
+
+        >>> shared = Geometry(np.eye(2), np.zeros(2), np.zeros(2))
+        >>> geometry = RowGeometry(shared, is_joint=False)
+        >>> float(geometry.recovered(np.array([0.0, 0.0, 0.6, 0.6])).round(12))
+        0.6
+        """
+        e, m = np.split(v, 2, axis=-1)
+        return np.sqrt(np.sum(e**2, axis=-1) + np.mean(m**2, axis=-1))
+
     def state(self, e: Any = None, m: Any = 0.0, project: bool = False) -> np.ndarray:
         """Return the feasible state (e, m_1, ..., m_L), shape (2 L,), from user input.
 

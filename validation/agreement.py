@@ -112,8 +112,7 @@ class Agreement:
             return None
         row, column = np.unravel_index(np.argmax(self._ratios), self._ratios.shape)
         times = self.ensemble.t[self.ensemble.t > 0]
-        name = "m" if column == self.trajectory.e.shape[1] else f"e{column + 1}"
-        return float(times[row]), name
+        return float(times[row]), self.trajectory.problem.geometry.overlap_names[column]
 
     @property
     def was_interrupted(self) -> bool:
@@ -250,14 +249,15 @@ def validate(
     if not isinstance(engine, RiskEngine):
         options = {"tolerance": ENGINE_TOLERANCE, **(engine_options or {})}
         engine = make_engine(problem, engine, v0, **options)
-    ensemble = run_sgd(problem, e=v0[:-1], m=v0[-1], records=records, progress=progress)
+    start = {"e": v0[: problem.length], "m": v0[problem.length :]}
+    ensemble = run_sgd(problem, **start, records=records, progress=progress)
     trajectory = solve_ode(
-        problem, e=v0[:-1], m=v0[-1], times=ensemble.t, threshold=ensemble.threshold, engine=engine
+        problem, **start, times=ensemble.t, threshold=ensemble.threshold, engine=engine
     )
     result = compare(trajectory, ensemble, finite_steps=step_error(trajectory, engine))
     if result.was_interrupted:
         return result
-    return _beside(result, moves, {"e": v0[:-1], "m": v0[-1], "records": records}, progress)
+    return _beside(result, moves, start | {"records": records}, progress)
 
 
 def _beside(

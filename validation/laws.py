@@ -50,11 +50,7 @@ def compare_laws(first: Ensemble, second: Ensemble) -> tuple[LawTest, ...]:
     """
     record = min(len(first.steps), len(second.steps)) - 1
     ours, theirs = (run.v[:, record].round(_DIGITS).T for run in (first, second))
-    length = first.e.shape[2]
-    rows = ours.shape[0] - length
-    names = [f"e{i + 1}" for i in range(length)]
-    names += ["m"] if rows == 1 else [f"m{i + 1}" for i in range(rows)]
-    pairs = list(zip(names, ours, theirs, strict=True))
+    pairs = list(zip(first.problem.geometry.overlap_names, ours, theirs, strict=True))
     for name in ("recovery_steps", "semantic_recovery_steps"):
         hits = (getattr(run, name) for run in (first, second))
         pairs.append((name, *(np.where(steps < 0, np.inf, steps) for steps in hits)))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ssiode.dynamics.ode import drift
+from ssiode.dynamics.drift import drift
 
 if TYPE_CHECKING:
     from ssiode.population_risk import RiskEngine
@@ -32,7 +32,7 @@ def step_error(trajectory: Trajectory, engine: RiskEngine) -> np.ndarray:
 
     Returns
     -------
-    array of shape (n, L + 1)
+    array of the shape of the states, (n, L + 1)
     """
     step = trajectory.gamma / trajectory.problem.sgd.d
     return step * (_error_of_euler(trajectory, engine) + _change_of_time(trajectory, engine))

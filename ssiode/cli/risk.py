@@ -17,7 +17,10 @@ from ssiode.cli.problem_options import (
 )
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from ssiode.population_risk.symbolic import SymbolicRisk
+    from ssiode.problem import Problem
 
 
 @click.command()
@@ -45,15 +48,15 @@ def command(
     result = risk(built, e, 0.0 if m is None else m, project=project, **options)
     gradient, error = result.gradient, result.gradient_error
     rows = [("R", result.value, result.value_error)]
-    rows += [(f"dR/de{i + 1}", gradient[i], error[i]) for i in range(built.length)]
-    rows += [("dR/dm", gradient[-1], error[-1])]
+    names = [f"dR/d{name}" for name in built.geometry.overlap_names]
+    rows += zip(names, gradient, error, strict=True)
     rows += [("V", result.second_moment, result.second_moment_error)]
     text = "\n".join(f"{name:8s} {value: .10g}  +- {_bound(bound)}" for name, value, bound in rows)
     data = {
         "value": result.value,
         "error": result.value_error,
-        "gradient": {"e": gradient[:-1], "m": gradient[-1]},
-        "gradient_error": {"e": error[:-1], "m": error[-1]},
+        "gradient": _by_kind(built, gradient),
+        "gradient_error": _by_kind(built, error),
         "second_moment": result.second_moment,
         "second_moment_error": result.second_moment_error,
         "engine": result.engine,
@@ -65,6 +68,15 @@ def command(
         data["symbolic"] = polynomials.as_dict()
         text += "\n" + _polynomials(polynomials)
     emit(data, as_json, text)
+
+
+def _by_kind(problem: Problem, numbers: np.ndarray) -> dict[str, Any]:
+    """Numbers of e and of m, the latter a list for an untied network."""
+    semantic = numbers[problem.length :]
+    return {
+        "e": numbers[: problem.length],
+        "m": semantic if problem.geometry.n_rows > 1 else semantic[0],
+    }
 
 
 def _polynomials(risk: SymbolicRisk) -> str:

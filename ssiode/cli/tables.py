@@ -11,6 +11,7 @@ from ssiode.results import spread
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ssiode.problem import Problem
     from ssiode.results import Ensemble, Trajectory
     from ssiode.validation import Agreement
 
@@ -20,9 +21,9 @@ _TOKENS_SHOWN = 8  # more columns than a terminal is wide; --json has them all
 
 def trajectory_table(result: Trajectory) -> str:
     """A few times of the ODE solution, recovery and status."""
-    length = result.e.shape[1]
-    header = ["t", *(f"e{i + 1}" for i in range(length)), "m", "risk"]
-    rows = [[result.t[i], *result.v[i], result.risk[i]] for i in _chosen(len(result.t))]
+    names, shown = result.problem.geometry.overlap_names, _shown(result.problem)
+    header = ["t", *(names[i] for i in shown), "risk"]
+    rows = [[result.t[i], *result.v[i, shown], result.risk[i]] for i in _chosen(len(result.t))]
     return "\n".join(
         [
             _table(header, rows),
@@ -36,12 +37,8 @@ def trajectory_table(result: Trajectory) -> str:
 def ensemble_table(result: Ensemble) -> str:
     """A few records of the ensemble, recovery and status."""
     mean, deviation = result.v.mean(axis=0), spread(result.v)
-    length, rows = result.e.shape[2], result.v.shape[2] - result.e.shape[2]
-    names = [f"e{i + 1}" for i in range(length)]
-    names += ["m"] if rows == 1 else [f"m{i + 1}" for i in range(rows)]
-    shown = [
-        i for i in range(len(names)) if i < _TOKENS_SHOWN or length <= i < length + _TOKENS_SHOWN
-    ]
+    names, shown = result.problem.geometry.overlap_names, _shown(result.problem)
+    length = result.problem.length
     semantic = [i for i in shown if i >= length]
     header = ["steps", "t", *(f"{names[i]}_mean" for i in shown)]
     header += [*(f"{names[i]}_std" for i in semantic), "|m|_mean", "loss", "loss_error"]
@@ -74,11 +71,18 @@ def ensemble_table(result: Ensemble) -> str:
     )
 
 
+def _shown(problem: Problem) -> list[int]:
+    """Places in v of the overlaps of the first tokens, and of the semantic ones."""
+    length, n_overlaps = problem.length, problem.geometry.n_overlaps
+    tokens = range(min(length, _TOKENS_SHOWN))
+    return [*tokens, *range(length, min(n_overlaps, length + _TOKENS_SHOWN))]
+
+
 def agreement_table(result: Agreement) -> str:
     """The ODE beside the ensemble at a few times, and the verdict."""
     trajectory, ensemble = result.trajectory, result.ensemble
     moving = [i for i in range(trajectory.v.shape[1]) if np.any(np.abs(trajectory.v[:, i]) > 1e-12)]
-    names = [f"e{i + 1}" for i in range(trajectory.e.shape[1])] + ["m"]
+    names = trajectory.problem.geometry.overlap_names
     header = ["t", *(f"{names[i]} {kind}" for i in moving for kind in ("ODE", "SGD", "spread"))]
     rows = []
     for row in _chosen(min(len(trajectory.t), len(ensemble.t))):

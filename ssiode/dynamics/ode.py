@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ssiode.dynamics.vector_field import vector_field
+from ssiode.dynamics.drift import drift
 from ssiode.errors import InputError, finite_number, whole_number
 from ssiode.memory import require_memory
 from ssiode.population_risk import RiskEngine, make_engine
@@ -26,8 +26,6 @@ _RTOL_RANGE = (1e-11, 1e-2)
 _STEP_MARGIN = 1e-2
 # Fewest steps of a solve, and of the one that estimates its error.
 _FEWEST_STEPS, _FEWEST_COMPANION_STEPS = 20, 14
-# What vanishes by symmetry is below 1e-17 sqrt(V) in the engines, but a saddle amplifies that.
-_ROUNDING = 1e-15
 _GRADIENT_FLOW_TIME = 20.0
 ENGINE_TOLERANCE = 1e-1
 
@@ -68,7 +66,8 @@ def solve_ode(
     times : array, optional
         Increasing times >= 0 instead of these.
     threshold : float
-        eta in (0, 1] of weak recovery, |v| >= eta in the Euclidean norm.
+        eta in (0, 1] of weak recovery, |v| >= eta in the Euclidean norm; of the m of an untied
+        network it takes the root mean square.
     engine : str or RiskEngine, optional
         Engine of the right-hand side; chosen if not given. Its samples or nodes are fixed, so the
         right-hand side is a function.
@@ -146,21 +145,6 @@ def _relative_tolerance(engine: RiskEngine, v0: np.ndarray) -> float:
     return float(np.clip(0.1 * error / scale if scale > 0 else 0.0, 1e-9, 1e-4))
 
 
-def drift(problem: Problem, engine: RiskEngine, gamma: float, v: np.ndarray) -> np.ndarray:
-    """Right-hand side dv/dt at states of shape (..., L + 1), in the same shape.
-
-    What vanishes by symmetry is exactly zero.
-    """
-    moments = engine.moments(v.reshape(-1, v.shape[-1])).reshape(*v.shape[:-1], -1)
-    # V rounds to below zero where the student is perfect.
-    gradient, second_moment = moments[..., 1:-1], np.maximum(moments[..., -1], 0.0)
-    metric = problem.geometry.metric
-    velocity = vector_field(v, metric, gradient, second_moment, gamma, problem.sgd.batch)
-    rounding = _ROUNDING * np.sqrt(second_moment) * np.abs(metric).max()
-    velocity[(v == 0) & (np.abs(velocity) <= rounding[..., None])] = 0.0
-    return velocity
-
-
 @dataclass
 class _Solve:
     """One integration, with what it has reached so far."""
@@ -186,8 +170,10 @@ class _Solve:
         return velocity
 
     def run(self, v0: np.ndarray) -> None:
-        if np.linalg.norm(v0) >= self.eta:
+        if self.problem.geometry.recovered(v0) >= self.eta:
             self.recovery_time = 0.0
+        if self.problem.geometry.is_joint:
+            v0 = np.append(v0, np.ones(self.problem.length))
         if self.grid[0] == 0:
             self.states.append(v0)
         smallest = np.abs(v0[v0 != 0]).min() if np.any(v0) else 1.0
@@ -236,23 +222,47 @@ class _Solve:
                 break
             self.states.append(interpolant(t))
         if self.recovery_time is None:
-            self.recovery_time = _first_crossing(start, end, interpolant, self.eta)
+            self.recovery_time = self._first_crossing(start, end, interpolant)
+
+    def _first_crossing(
+        self, start: float, end: float, interpolant: Callable[[float], np.ndarray]
+    ) -> float | None:
+        """First time in a step at which |v| reaches eta, looked for between nine points."""
+        from scipy.optimize import brentq
+
+        geometry = self.problem.geometry
+
+        def excess(t: float) -> float:
+            return float(geometry.recovered(interpolant(t)[: geometry.n_overlaps]) - self.eta)
+
+        times = np.linspace(start, end, 9)
+        for left, right in pairwise(times):
+            if excess(left) < 0 <= excess(right):
+                return float(brentq(excess, left, right, xtol=1e-12))
+        return None
 
     def trajectory(self, errors: np.ndarray | None) -> Trajectory:
         risks = self.risks()
-        states = np.array(self.states).reshape(-1, self.problem.length + 1)
-        parts = None if errors is None else (errors[:, :-2], errors[:, -2], errors[:, -1])
-        e_error, m_error, risk_error = parts or (None, None, None)
+        geometry, length = self.problem.geometry, self.problem.length
+        states = np.array(self.states).reshape(len(self.states), -1)
+
+        def split(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            m = columns[:, length : geometry.n_overlaps]
+            return columns[:, :length], m if geometry.n_rows > 1 else m[:, 0]
+
+        e, m = split(states)
+        e_error, m_error = (None, None) if errors is None else split(errors)
         return Trajectory(
             problem=self.problem,
             gamma=self.gamma,
             t=self.grid[: len(states)],
-            e=states[:, :-1],
-            m=states[:, -1],
+            e=e,
+            m=m,
+            squared_norms=states[:, geometry.n_overlaps :] if geometry.is_joint else None,
             risk=risks,
             e_error=e_error,
             m_error=m_error,
-            risk_error=risk_error,
+            risk_error=None if errors is None else errors[:, -1],
             status=self.status,
             message=self.message,
             threshold=self.eta,
@@ -266,27 +276,12 @@ class _Solve:
         """Risks at the states, not a number for those that an interruption left out."""
         risks = np.full(len(self.states), np.nan)
         try:
-            for i, v in enumerate(self.states):
-                risks[i] = self.engine.moments(v[None])[0, 0]
+            for i, state in enumerate(self.states):
+                v = state[None, : self.problem.geometry.n_overlaps]
+                risks[i] = self.engine.moments(v)[0, 0]
         except KeyboardInterrupt:
             self.stop("interrupted", "interrupted while the risks were computed")
         return risks
-
-
-def _first_crossing(
-    start: float, end: float, interpolant: Callable[[float], np.ndarray], eta: float
-) -> float | None:
-    """First time in a step at which |v| reaches eta, looked for between nine points."""
-    from scipy.optimize import brentq
-
-    def excess(t: float) -> float:
-        return float(np.linalg.norm(interpolant(t)) - eta)
-
-    times = np.linspace(start, end, 9)
-    for left, right in pairwise(times):
-        if excess(left) < 0 <= excess(right):
-            return float(brentq(excess, left, right, xtol=1e-12))
-    return None
 
 
 def _errors(solve: _Solve, v0: np.ndarray) -> np.ndarray | None:

@@ -6,6 +6,7 @@ from ssiode.population_risk.protocol import RiskEngine, RiskEvaluation
 from ssiode.population_risk.quadrature import QuadratureEngine
 from ssiode.population_risk.selection import make_engine, risk
 from ssiode.population_risk.series import SeriesEngine
+from ssiode.population_risk.untied.series import RowSeriesEngine
 
 __all__ = [
     "Fluctuations",
@@ -13,6 +14,7 @@ __all__ = [
     "QuadratureEngine",
     "RiskEngine",
     "RiskEvaluation",
+    "RowSeriesEngine",
     "SeriesEngine",
     "make_engine",
     "risk",

@@ -101,14 +101,7 @@ class SeriesEngine(RiskEngine):
 
     def objection_at(self, v: np.ndarray) -> str | None:
         """See :meth:`RiskEngine.objection_at`: an error as large as R or V."""
-        result = self.evaluate(v)
-        for name, value, error in (
-            ("R", result.value, result.value_error),
-            ("V", result.second_moment, result.second_moment_error),
-        ):
-            if error > max(_LARGEST_RELATIVE_ERROR * abs(value), _NEGLIGIBLE):
-                return f"its error of {name} is {error:.1g} here"
-        return None
+        return objection_to_errors(self.evaluate(v))
 
     @property
     def settings(self) -> str:
@@ -181,7 +174,7 @@ class SeriesEngine(RiskEngine):
         top, bounds = n[-1], table.left_out[rows]
         with np.errstate(invalid="ignore"):
             beyond = bounds * m[:, None] ** (top + 1)
-            slope = bounds[-2] * _largest_slopes(top, m)
+            slope = bounds[-2] * largest_slopes(top, m)
         # A bound that overflows tells nothing, but at m = 0 no term is left out.
         beyond = np.where(m[:, None] == 0, 0.0, np.nan_to_num(beyond, nan=np.inf, posinf=np.inf))
         # No bound holds for the derivative at |m| = 1: there the decay of the terms tells.
@@ -191,10 +184,21 @@ class SeriesEngine(RiskEngine):
         return errors + beyond
 
 
-def _largest_slopes(top: int, m: np.ndarray) -> np.ndarray:
+def objection_to_errors(result: RiskEvaluation) -> str | None:
+    """Why a series that knows R or V to one digit at most is not chosen, or None."""
+    for name, value, error in (
+        ("R", result.value, result.value_error),
+        ("V", result.second_moment, result.second_moment_error),
+    ):
+        if error > max(_LARGEST_RELATIVE_ERROR * abs(value), _NEGLIGIBLE):
+            return f"its error of {name} is {error:.1g} here"
+    return None
+
+
+def largest_slopes(top: int, m: np.ndarray) -> np.ndarray:
     """Largest n m^(n - 1) over n > top for each m in [0, 1], infinite at m = 1.
 
-    >>> _largest_slopes(1, np.array([0.0, 0.5, 1.0])).tolist()
+    >>> largest_slopes(1, np.array([0.0, 0.5, 1.0])).tolist()
     [0.0, 1.0, inf]
     """
     with np.errstate(divide="ignore"):

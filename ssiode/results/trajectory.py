@@ -26,6 +26,9 @@ class Trajectory:
     t : array of shape (n,)
         ODE times, t = gamma * steps / d.
     e, m, risk : arrays of shape (n, L), (n,), (n,)
+        For an untied network m has the shape (n, L).
+    squared_norms : array of shape (n, L), or None
+        |w_l|^2/d of an untied network with the joint constraint, which lets them move.
     e_error, m_error, risk_error : arrays of the same shapes, or None
         Estimates from a second solve with independent numerical errors.
     status : str
@@ -47,6 +50,7 @@ class Trajectory:
     t: np.ndarray
     e: np.ndarray
     m: np.ndarray
+    squared_norms: np.ndarray | None
     risk: np.ndarray
     e_error: np.ndarray | None
     m_error: np.ndarray | None
@@ -61,7 +65,7 @@ class Trajectory:
 
     @property
     def v(self) -> np.ndarray:
-        """States (e, m), shape (n, L + 1)."""
+        """States (e, m), shape (n, L + 1), or (n, 2 L) for an untied network."""
         return np.column_stack([self.e, self.m])
 
     def band(self, d: int | None = None, **options: Any) -> Band:
@@ -83,4 +87,6 @@ class Trajectory:
         """Return plain data for JSON."""
         names = ("gamma", "t", "e", "m", "risk", "e_error", "m_error", "risk_error", "status")
         names += ("message", "threshold", "recovery_time", "engine", "reason", "n_evaluations")
-        return {name: getattr(self, name) for name in names} | provenance(self.problem)
+        norms = self.squared_norms
+        joint = {} if norms is None else {"squared_norms": norms}
+        return {name: getattr(self, name) for name in names} | joint | provenance(self.problem)

@@ -72,19 +72,24 @@ class TableBuilder:
         seen = problem.student.axes(problem.length)
         self.basis, self.half_widths = positional_box(problem, seen)
         self._axes = adapted_axes(self.basis, seen)
-        self._exact_teacher = polynomial_teacher(problem.target, self._axes)
-        if self._exact_teacher is not None:
-            _check_outputs(self._exact_teacher, len(self._axes))
-        if self._exact_teacher is None and not problem.target.is_smooth:
-            self._exact_teacher = closed_teacher(problem.target, self._axes, order)
-        if self._exact_teacher is None:
-            check_numeric(problem.target, self._axes)
+        self._exact_teacher = self._known_teacher()
         self._centre = self._axes @ problem.geometry.injected
         self._is_even = (
             problem.student.is_even(problem.length) and not problem.geometry.injected.any()
         )
         self._reach: float | None = None
         self._radius: float | None = None
+
+    def _known_teacher(self) -> Teacher | None:
+        """A teacher whose coefficients are known exactly; None for one of a grid."""
+        target = self._problem.target
+        if (found := polynomial_teacher(target, self._axes)) is not None:
+            _check_outputs(found, len(self._axes))
+            return found
+        if not target.is_smooth:
+            return closed_teacher(target, self._axes, self._order)
+        check_numeric(target, self._axes)
+        return None
 
     @one_blas_thread()
     def build(self) -> MehlerTable:
@@ -99,10 +104,7 @@ class TableBuilder:
             if ends.max() <= _TOLERANCE * scale.max() or points >= _MOST_POINTS:
                 break
             points = points * 3 // 2
-        # E |g_l| <= sqrt(V) bounds what is summed for a gradient that itself may vanish.
-        sizes = np.maximum(scale.max(axis=1), np.sqrt(scale[-1].max()))
-        sizes[[0, -1]] = scale[[0, -1]].max(axis=1)
-        rounding = _ROUNDING * sizes[:, None] * teacher.weights_of_orders
+        rounding = _ROUNDING * self._sizes(scale)[:, None] * teacher.weights_of_orders
         return MehlerTable(
             self.basis,
             self.half_widths,
@@ -114,6 +116,13 @@ class TableBuilder:
             f"{teacher.top} orders, step 2^(-{level / 2:g}) on {len(self._axes)} axes, "
             f"{points if len(self.basis) else 1} points on {len(self.basis)} positional axes",
         )
+
+    def _sizes(self, scale: np.ndarray) -> np.ndarray:
+        """What is summed for each quantity, from the largest |t_n|."""
+        # E |g_l| <= sqrt(V) bounds what is summed for a gradient that itself may vanish.
+        sizes = np.maximum(scale.max(axis=1), np.sqrt(scale[-1].max()))
+        sizes[[0, -1]] = scale[[0, -1]].max(axis=1)
+        return sizes
 
     def _teacher(self, level: int) -> Teacher:
         if self._exact_teacher is not None:
@@ -133,12 +142,14 @@ class TableBuilder:
             last = min(last, _LEVELS[len(tokens)][1])
         corners = [1] if self._is_even else [1, -1]
         probes = np.outer([0, *corners], self.half_widths)
-        before, step, ratio = None, None, np.ones(self._functions.n_quantities)
+        before, step = None, None
         for level in range(first, last + 1):
             teacher = self._teacher(level)
             terms_at, left_out_at = self._tabulated(teacher, level)
             found = terms_at(probes)
-            if before is not None:
+            if before is None:
+                ratio = np.ones(found.shape[1])
+            else:
                 error = np.abs(found - before).max(axis=0)
                 if step is not None:
                     ratio = error.max(axis=1) / np.maximum(step, 1e-300)
@@ -176,7 +187,6 @@ class TableBuilder:
         )()
         n_alone = self._functions.n_quantities
         orders = total_order(top, len(grid))
-        constant = teacher.square + self._problem.label_noise * self._problem.target.n_outputs
 
         @lru_cache(maxsize=q + 1)  # offsets on a grid share their first coordinate
         def averaged(*xi: float) -> tuple[np.ndarray, np.ndarray]:
@@ -189,29 +199,46 @@ class TableBuilder:
 
         def terms_at(offsets: np.ndarray) -> np.ndarray:
             """Values t_n at positional coordinates of shape (p, q); shape (p, L + 2, N + 1)."""
-            result = np.zeros((len(offsets), n_alone, top + 1))
-            for terms, xi in zip(result, offsets.tolist(), strict=True):
+            terms = []
+            for xi in offsets.tolist():
                 means, coefficients = averaged(*xi)
-                terms[:, 0] = means[:n_alone].ravel()
-                terms[0, 0] += constant
-                for row, products in zip(terms, _paired(coefficients, teacher), strict=True):
-                    sums = np.bincount(orders.ravel(), products.ravel(), minlength=top + 1)
-                    row += sums[: top + 1]
-            return result
+                terms.append(self._terms(means[:n_alone].ravel(), coefficients, orders, teacher))
+            return np.array(terms)
 
         def left_out_at(offsets: np.ndarray) -> np.ndarray:
             """Largest bounds over the offsets, shape (L + 2,)."""
             if teacher.is_finite:
-                return np.zeros(n_alone)
+                return np.zeros(len(terms_at(offsets[:1])[0]))
             bounds = []
             for xi in offsets.tolist():
                 means, coefficients = averaged(*xi)
                 kept = np.where(orders <= top, coefficients, 0.0)
                 norms = np.sqrt(rest_of_norm(means[n_alone:].ravel(), kept))
-                bounds.append(_bounded(norms, np.sqrt(teacher.left_out), n_alone))
+                bounds.append(self._bounds(norms, teacher))
             return np.max(bounds, axis=0)
 
         return terms_at, left_out_at
+
+    def _terms(
+        self, means: np.ndarray, coefficients: np.ndarray, orders: np.ndarray, teacher: Teacher
+    ) -> np.ndarray:
+        """The t_n at one offset, shape (number of quantities, N + 1)."""
+        top = teacher.top
+        terms = np.zeros((len(means), top + 1))
+        terms[:, 0] = means
+        terms[0, 0] += self._constant(teacher)
+        for row, products in zip(terms, _paired(coefficients, teacher), strict=True):
+            sums = np.bincount(orders.ravel(), products.ravel(), minlength=top + 1)
+            row += sums[: top + 1]
+        return terms
+
+    def _constant(self, teacher: Teacher) -> float:
+        """What R has besides the averages of the student."""
+        return teacher.square + self._problem.label_noise * self._problem.target.n_outputs
+
+    def _bounds(self, norms: np.ndarray, teacher: Teacher) -> np.ndarray:
+        """Bounds of what each quantity leaves out, from what the student's functions leave out."""
+        return _bounded(norms, np.sqrt(teacher.left_out), self._functions.n_quantities)
 
     def _needed_reach(self, teacher: Teacher) -> float:
         reach = needed_reach(
@@ -249,13 +276,13 @@ class TableBuilder:
         computed = (len(offsets) + 1) // 2 if self._is_even else len(offsets)
         values = terms_at(offsets[:computed])
         if self._is_even:
-            mirrored = self._signs(top) * values[: len(offsets) - computed]
+            mirrored = self._signs(values.shape[1], top) * values[: len(offsets) - computed]
             values = np.concatenate([values, mirrored[::-1]])
         return np.moveaxis(values, 0, -1).reshape(*values.shape[1:], *[points] * q)
 
-    def _signs(self, top: int) -> np.ndarray:
+    def _signs(self, n_terms: int, top: int) -> np.ndarray:
         """t_n(-e) / t_n(e) for an even student: (-1)^n, and the opposite for dR/de."""
-        signs = np.tile((-1.0) ** np.arange(top + 1), (self._functions.n_quantities, 1))
+        signs = np.tile((-1.0) ** np.arange(top + 1), (n_terms, 1))
         signs[1:-1] *= -1
         return signs
 
@@ -265,7 +292,7 @@ class TableBuilder:
             return coefficients
         degrees = sum(np.ogrid[tuple(map(slice, coefficients.shape[2:]))], start=np.zeros(1))
         fitting = (-1.0) ** degrees.reshape(coefficients.shape[2:])
-        signs = self._signs(coefficients.shape[1] - 1)
+        signs = self._signs(*coefficients.shape[:2])
         signs = signs.reshape(*signs.shape, *[1] * len(self.basis))
         return np.where(signs == fitting, coefficients, 0.0)
 

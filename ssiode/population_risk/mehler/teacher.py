@@ -112,12 +112,12 @@ def polynomial_teacher(target: Target, axes: np.ndarray) -> Teacher | None:
         return None
     tokens = token_symbols(target.length)
     try:
-        means = [_mean(g, tokens) for g in target.expressions]
+        means = [polynomial_mean(g, tokens) for g in target.expressions]
         # Constant outputs need not be carried along.
         kept = [i for i, g in enumerate(target.expressions) if g.free_symbols] or [0]
         h = [target.expressions[i] - means[i] for i in kept]
         functions = [*h, *(h[a] * h[b] for a, b in pairs(len(h)))]
-        tables = [_coefficients(function, tokens) for function in functions]
+        tables = [normalised_coefficients(function, tokens) for function in functions]
     except NotPolynomialError:
         return None
     top = max((sum(power for _, power in index) for table in tables for index in table), default=0)
@@ -139,14 +139,16 @@ def polynomial_teacher(target: Target, axes: np.ndarray) -> Teacher | None:
     )
 
 
-def _mean(function: sympy.Expr, tokens: list[sympy.Symbol]) -> sympy.Expr:
+def polynomial_mean(function: sympy.Expr, tokens: list[sympy.Symbol]) -> sympy.Expr:
+    """E g of a polynomial, exactly."""
     from ssiode.hermite.polynomial.exact import hermite_expansion
 
     expansion = hermite_expansion(function, tokens)
     return expansion.basis.expression(expansion.coefficients.get((), {}))
 
 
-def _coefficients(function: sympy.Expr, tokens: list[sympy.Symbol]) -> Table:
+def normalised_coefficients(function: sympy.Expr, tokens: list[sympy.Symbol]) -> Table:
+    """All coefficients c_alpha / sqrt(alpha!) of a polynomial, rounded to floats."""
     from ssiode.hermite.polynomial.exact import hermite_expansion
 
     expansion = hermite_expansion(function, tokens)

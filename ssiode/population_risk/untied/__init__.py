@@ -1,0 +1,1 @@
+"""Mehler's series of networks with one weight vector for each token."""
