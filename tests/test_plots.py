@@ -104,7 +104,8 @@ def test_agreement_with_lost_replicas_is_drawn(ax):
 
 @pytest.mark.parametrize("length", [1, 2, 6, 20])
 def test_names_and_colours_have_one_entry_a_statistic(length):
-    names, colours = component_names(length), component_colours(length)
+    problem = Problem(Target("sum(z)", length=length), TiedNetwork("relu"))
+    names, colours = component_names(problem), component_colours(problem)
     assert len(names) == len(colours) == length + 1
     assert (names[0], names[-1]) == ("$e_{1}$", "$m$")
     assert colours[-1] == SEMANTIC_COLOUR

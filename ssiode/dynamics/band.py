@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ssiode.dynamics.ode import ENGINE_TOLERANCE, drift
+from ssiode.dynamics.drift import drift
+from ssiode.dynamics.ode import ENGINE_TOLERANCE
 from ssiode.errors import InputError, whole_number
 from ssiode.population_risk import Fluctuations, RiskEngine, make_engine
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ssiode.dynamics.drift import drift
 from ssiode.dynamics.methods import Method, Purpose, Run, RunState
-from ssiode.dynamics.ode import ENGINE_TOLERANCE, drift
+from ssiode.dynamics.ode import ENGINE_TOLERANCE
 from ssiode.dynamics.run import run_method
 from ssiode.dynamics.start import coordinate_weights
 from ssiode.errors import InputError, whole_number

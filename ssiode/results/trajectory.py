@@ -27,8 +27,6 @@ class Trajectory:
         ODE times, t = gamma * steps / d.
     e, m, risk : arrays of shape (n, L), (n,), (n,)
         For an untied network m has the shape (n, L).
-    squared_norms : array of shape (n, L), or None
-        |w_l|^2/d of an untied network with the joint constraint, which lets them move.
     e_error, m_error, risk_error : arrays of the same shapes, or None
         Estimates from a second solve with independent numerical errors.
     status : str
@@ -43,6 +41,8 @@ class Trajectory:
         Engine of the right-hand side, and why that one.
     n_evaluations : int
         Number of evaluations of the right-hand side.
+    squared_norms : array of shape (n, L), or None
+        |w_l|^2/d of an untied network with the joint constraint, which lets them move.
     """
 
     problem: Problem
@@ -50,7 +50,6 @@ class Trajectory:
     t: np.ndarray
     e: np.ndarray
     m: np.ndarray
-    squared_norms: np.ndarray | None
     risk: np.ndarray
     e_error: np.ndarray | None
     m_error: np.ndarray | None
@@ -62,6 +61,7 @@ class Trajectory:
     engine: str
     reason: str
     n_evaluations: int
+    squared_norms: np.ndarray | None = None
 
     @property
     def v(self) -> np.ndarray:
@@ -87,6 +87,5 @@ class Trajectory:
         """Return plain data for JSON."""
         names = ("gamma", "t", "e", "m", "risk", "e_error", "m_error", "risk_error", "status")
         names += ("message", "threshold", "recovery_time", "engine", "reason", "n_evaluations")
-        norms = self.squared_norms
-        joint = {} if norms is None else {"squared_norms": norms}
-        return {name: getattr(self, name) for name in names} | joint | provenance(self.problem)
+        names += ("squared_norms",)
+        return {name: getattr(self, name) for name in names} | provenance(self.problem)

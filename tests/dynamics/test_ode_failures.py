@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ssiode import Encoding, InputError, solve_ode
-from ssiode.dynamics import ode
+from ssiode.dynamics import drift
 from tests.dynamics.ode_problems import (
     EXACT,
     FormulaEngine,
@@ -69,7 +69,7 @@ def test_a_vector_field_that_is_not_finite_stops_the_solve(monkeypatch, value, a
         calls.append(v)
         return np.full(2, value if len(calls) >= at else 1.0)
 
-    monkeypatch.setattr(ode, "vector_field", field)
+    monkeypatch.setattr(drift, "vector_field", field)
     problem = linear_problem()
     solution = solve_ode(problem, gamma=0.0, t_max=10.0, m=0.1, engine=FormulaEngine(problem))
     assert solution.status == "failed"
@@ -79,7 +79,7 @@ def test_a_vector_field_that_is_not_finite_stops_the_solve(monkeypatch, value, a
 
 
 def test_a_blow_up_fails_at_its_time(monkeypatch):
-    monkeypatch.setattr(ode, "vector_field", lambda v, *_: np.array([0.0, v[-1] ** 2]))
+    monkeypatch.setattr(drift, "vector_field", lambda v, *_: np.array([0.0, v[-1] ** 2]))
     problem = linear_problem()
     solution = solve_ode(problem, gamma=0.0, t_max=20.0, m=0.1, engine=FormulaEngine(problem))
     # m = 1 / (10 - t).

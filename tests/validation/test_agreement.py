@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ssiode import Attention, Encoding, Problem, Target, TiedNetwork, solve_ode
-from ssiode.dynamics import ode
+from ssiode.dynamics import drift
 from ssiode.loss import FrobeniusLoss
 from ssiode.validation import validate
 from ssiode.validation.agreement import compare
@@ -37,14 +37,14 @@ def engine_arguments(options):
     return {"engine": options["engine"], "engine_options": others}
 
 
-RIGHT = ode.vector_field
+RIGHT = drift.vector_field
 
 
-def without_second_moment(v, metric, gradient, second_moment, gamma, batch=1):
+def without_second_moment(v, metric, gradient, second_moment, gamma, batch=1, is_joint=False):
     return RIGHT(v, metric, gradient, second_moment, 0.0, batch)
 
 
-def without_metric(v, metric, gradient, second_moment, gamma, batch=1):
+def without_metric(v, metric, gradient, second_moment, gamma, batch=1, is_joint=False):
     return RIGHT(v, np.eye(len(v)), gradient, second_moment, gamma, batch)
 
 
@@ -69,7 +69,7 @@ class Case:
 
     def wrong_ratio(self, right, field, monkeypatch):
         """Deviation of the same ensemble from another ODE at the same times."""
-        monkeypatch.setattr(ode, "vector_field", field)
+        monkeypatch.setattr(drift, "vector_field", field)
         start = {"e": right.trajectory.e[0], "m": right.trajectory.m[0]}
         options = {**start, "times": right.ensemble.t, "estimate_error": False}
         wrong = solve_ode(right.ensemble.problem, **options, **self.ode_options)

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from ssiode import Attention, Encoding, InputError, Problem, Target, TiedNetwork, solve_ode
-from ssiode.dynamics import ode, run_sgd
+from ssiode.dynamics import drift, run_sgd
 from ssiode.population_risk import make_engine
 from ssiode.validation import validate
 from ssiode.validation.agreement import compare
@@ -35,7 +35,7 @@ def test_forty_ensembles_raise_no_alarm_and_a_wrong_ode_always_does(monkeypatch)
     whole = run_sgd(problem, **settings, replicas=640, records=30, fresh_samples=1)
     start = {"m": 0.3, "times": whole.t, **TWELVE_NODES}
     right = solve_ode(whole.problem, **start)
-    monkeypatch.setattr(ode, "vector_field", without_second_moment)
+    monkeypatch.setattr(drift, "vector_field", without_second_moment)
     wrong = solve_ode(whole.problem, **start)
     parts = [part(whole, i, i + 16) for i in range(0, 640, 16)]
     # At a rate of 1e-3 an alarm in 40 has a probability of 4 percent.

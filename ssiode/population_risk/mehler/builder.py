@@ -292,7 +292,8 @@ class TableBuilder:
             return coefficients
         degrees = sum(np.ogrid[tuple(map(slice, coefficients.shape[2:]))], start=np.zeros(1))
         fitting = (-1.0) ** degrees.reshape(coefficients.shape[2:])
-        signs = self._signs(*coefficients.shape[:2])
+        n_terms, n_orders = coefficients.shape[:2]
+        signs = self._signs(n_terms, n_orders - 1)
         signs = signs.reshape(*signs.shape, *[1] * len(self.basis))
         return np.where(signs == fitting, coefficients, 0.0)
 

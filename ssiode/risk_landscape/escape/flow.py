@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ssiode.dynamics.ode import drift
+from ssiode.dynamics.drift import drift
 from ssiode.errors import InputError, finite_number
 from ssiode.memory import require_memory
 from ssiode.population_risk import RiskEngine, make_engine

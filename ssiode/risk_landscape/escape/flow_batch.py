@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ssiode.dynamics.ode import drift
+from ssiode.dynamics.drift import drift
 from ssiode.risk_landscape.coordinates import FeasibleCoordinates
 from ssiode.risk_landscape.escape.independent_steps import Step, first_sizes
 from ssiode.risk_landscape.escape.saddles import distance_from_saddle

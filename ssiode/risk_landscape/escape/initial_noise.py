@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ssiode.dynamics.ode import drift
+from ssiode.dynamics.drift import drift
 from ssiode.population_risk import Fluctuations, RiskEngine
 from ssiode.risk_landscape.coordinates import FeasibleCoordinates
 from ssiode.risk_landscape.escape.saddles import drift_derivatives

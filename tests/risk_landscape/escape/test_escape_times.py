@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.linalg import expm
 
 from ssiode import Attention, Encoding, Problem, Target, TiedNetwork
-from ssiode.dynamics.ode import drift
+from ssiode.dynamics.drift import drift
 from ssiode.population_risk import Fluctuations, make_engine
 from ssiode.risk_landscape.coordinates import FeasibleCoordinates
 from ssiode.risk_landscape.escape.chain_comparison import compare_with_chain
