@@ -28,6 +28,7 @@ _HOME = {
     "Target": "ssiode.target",
     "TiedNetwork": "ssiode.student",
     "UntiedNetwork": "ssiode.student",
+    "gain": "ssiode.weight_sharing",
     "hermite_coefficients": "ssiode.hermite.expansion",
     "landscape": "ssiode.risk_landscape",
     "resume_run": "ssiode.dynamics",

@@ -47,6 +47,20 @@ class LeadingTensor:
     ones_ratio: OnesRatio
     orthogonally_decomposable: Decomposability
 
+    @classmethod
+    def of(cls, output: int, tensor: SymmetricTensor) -> LeadingTensor:
+        """From a tensor that is not zero."""
+        norm = operator_norm(tensor)
+        return cls(
+            output=output,
+            order=tensor.order,
+            tensor=tensor,
+            along_ones=tensor.along_ones(),
+            operator_norm=norm,
+            ones_ratio=ones_ratio(tensor, norm),
+            orthogonally_decomposable=is_orthogonally_decomposable(tensor),
+        )
+
     @property
     def is_pathological(self) -> bool:
         """Whether the contraction with all ones is proved zero: a tied network is blind to C."""
@@ -99,18 +113,5 @@ def leading_tensors(
         if exponent.output_exponents[output] == exponent.sie:
             source = coefficient_source(expression, parsed.tokens)
             tensor = SymmetricTensor.of(source.coefficients(exponent.sie))
-            found.append(_leading(output, tensor))
+            found.append(LeadingTensor.of(output, tensor))
     return tuple(found)
-
-
-def _leading(output: int, tensor: SymmetricTensor) -> LeadingTensor:
-    norm = operator_norm(tensor)
-    return LeadingTensor(
-        output=output,
-        order=tensor.order,
-        tensor=tensor,
-        along_ones=tensor.along_ones(),
-        operator_norm=norm,
-        ones_ratio=ones_ratio(tensor, norm),
-        orthogonally_decomposable=is_orthogonally_decomposable(tensor),
-    )
