@@ -119,15 +119,9 @@ def _text(result: Gain) -> str:
         f"{result.policy}; {result.method}; {_start(result)}",
         _rows(result),
     ]
+    if any(found.alignment is not None for found in result.results):
+        lines.append(_alignment_rows(result))
     for found in result.results:
-        if found.alignment is not None:
-            known = found.alignment
-            odeco = known.leading.orthogonally_decomposable.answer
-            lines.append(
-                f"L = {found.length}: order {known.order}, c = {known.activation_coefficient:.6g}, "
-                f"rbar = {known.leading.ones_ratio.value:.6g}, |C|_op = "
-                f"{known.leading.operator_norm.value:.6g}, orthogonally decomposable: {odeco}"
-            )
         lines += [f"L = {found.length}: {remark}" for remark in found.remarks]
     if result.power is not None:
         predicted = result.predicted_power
@@ -160,6 +154,25 @@ def _rows(result: Gain) -> str:
         ratio, error, predicted, ode = (column[i] for column in columns)
         row += [_number(ratio, error), _number(predicted), _number(ode)]
         rows.append([*row, _number(result.theorem_gain[i])])
+    return text_table(rows)
+
+
+def _alignment_rows(result: Gain) -> str:
+    """What the prediction rests on: the leading tensor C of the target and the activation."""
+    rows = [["L", "order n", "c_n", "|C|_op", "rbar", "orthogonally decomposable"]]
+    for found in result.results:
+        if (known := found.alignment) is not None:
+            leading = known.leading
+            numbers = (leading.operator_norm.value, leading.ones_ratio.value)
+            rows.append(
+                [
+                    str(found.length),
+                    str(known.order),
+                    _number(known.activation_coefficient),
+                    *map(_number, numbers),
+                    leading.orthogonally_decomposable.answer,
+                ]
+            )
     return text_table(rows)
 
 

@@ -16,7 +16,7 @@ from ssiode.target import Target
 from ssiode.weight_sharing.measurement import Measurement, Runner
 from ssiode.weight_sharing.prediction import predict
 from ssiode.weight_sharing.result import Gain, LengthResult
-from ssiode.weight_sharing.starts import started_problem
+from ssiode.weight_sharing.starts import reachable_threshold, started_problem
 from ssiode.weight_sharing.students import DEFAULT_STUDENTS, chosen_students
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def gain(
         That overlap; by default :math:`1/\sqrt d`, with the sign from which overlaps grow.
     threshold : float
         eta in (0, 1] of weak recovery, |v| >= eta, with the root mean square of the m of an untied
-        network.
+        network over the tokens that the target contains.
     max_steps : int, optional
         Most steps of a replica; by default 30 times those of the ODE. Students that the ODE does
         not lead to the threshold are run 1000 times longer than the fastest one.
@@ -123,7 +123,15 @@ def gain(
             if interrupted():
                 break
             runners = {
-                name: Runner(student, i, method, threshold, max_steps, interrupted, tell)
+                name: Runner(
+                    student,
+                    i,
+                    method,
+                    reachable_threshold(student, threshold),
+                    max_steps,
+                    interrupted,
+                    tell,
+                )
                 for i, (name, student) in enumerate(
                     _started(found, students, start, overlap).items()
                 )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # Most steps of a replica, in units of what the ODE needs.
 _ODE_TIMES = 30.0
-_LONGEST_UNKNOWN = {"chain": 1e9, "sgd": 2e6}
+_LONGEST_UNKNOWN = {"chain": 4e9, "sgd": 1e7}
 # Uses of the seed beside those of other parts; students take turns.
 _FIRST_USE, _USES = 16, 2
 _FINAL, _SEARCH = 0, 1

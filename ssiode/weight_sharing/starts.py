@@ -16,6 +16,24 @@ _DRAWS = 9
 _STREAM = 7_000
 
 
+def reachable_threshold(problem: Problem, threshold: float) -> float:
+    r"""The |v| at which a student has recovered what it can.
+
+    Weight vectors of tokens that the target does not contain find nothing. Of an untied network
+    whose target contains k of L tokens the root mean square of the m of these k has to reach the
+    threshold, so that of all has to reach :math:`\eta\sqrt{k/L}`.
+
+    >>> from ssiode import Problem, Target, UntiedNetwork
+    >>> reachable_threshold(Problem(Target("z1*z2", length=8), UntiedNetwork()), 0.5)
+    0.25
+    """
+    length, expressions = problem.length, problem.target.expressions
+    if problem.geometry.n_rows == 1 or expressions is None:
+        return threshold
+    contained = set().union(*(g.free_symbols for g in expressions))
+    return threshold * float(np.sqrt(len(contained) / length))
+
+
 def started_problem(problem: Problem, start: str, overlap: float) -> Problem:
     """The problem with equal overlaps of all its weight vectors, or with random weights."""
     if start == "random":
