@@ -80,7 +80,7 @@ def plot_gain(ax: Axes, gain: Gain) -> list[Artist]:
                 lengths, ratios, errors, fmt=marker, ms=4.5, capsize=2.5, color=colour, label=label
             )
         )
-    if (fit := gain.power) is not None:
+    if (fit := gain.power(gain.students[0])) is not None:
         grid = np.array([min(gain.lengths), max(gain.lengths)], dtype=float)
         constant, power = fit.parameters
         label = rf"$\propto L^p$, $p = {power:.3g} \pm {fit.error:.1g}$"

@@ -119,16 +119,15 @@ def _text(result: Gain) -> str:
         f"{result.policy}; {result.method}; {_start(result)}",
         _rows(result),
     ]
-    if any(found.alignment is not None for found in result.results):
+    if any(found.alignments for found in result.results):
         lines.append(_alignment_rows(result))
     for found in result.results:
         lines += [f"L = {found.length}: {remark}" for remark in found.remarks]
-    if result.power is not None:
-        predicted = result.predicted_power
-        shown = "" if predicted is None else f"; leading order: {predicted:.4f}"
-        lines.append(
-            f"gain = K L^p: p = {result.power.value:.4f} +- {result.power.error:.4f}{shown}"
-        )
+    for name in result.students[:-1]:
+        if (fit := result.power(name)) is not None:
+            predicted = result.predicted_power(name)
+            shown = "" if predicted is None else f"; leading order: {predicted:.4f}"
+            lines.append(f"gain of {name} = K L^p: p = {fit.value:.4f} +- {fit.error:.1g}{shown}")
     lines.append(f"{result.status}: {result.message}; seed {result.problem.sgd.seed}")
     return "\n".join(lines)
 
@@ -144,7 +143,9 @@ def _rows(result: Gain) -> str:
     header = ["L"]
     for name in result.students:
         header += [f"gamma {name}", f"steps {name}"]
-    header += ["gain", "leading order", "ODE", "Theorem 2"]
+    header += ["gain", "leading order", "ODE"]
+    has_theorem = any(value is not None for value in result.theorem_gain)
+    header += ["Theorem 2"] if has_theorem else []
     rows = [header]
     columns = (result.gain, result.gain_error, result.predicted_gain, result.ode_gain)
     for i, found in enumerate(result.results):
@@ -153,20 +154,26 @@ def _rows(result: Gain) -> str:
             row += _cells(found.measurements[name])
         ratio, error, predicted, ode = (column[i] for column in columns)
         row += [_number(ratio, error), _number(predicted), _number(ode)]
-        rows.append([*row, _number(result.theorem_gain[i])])
+        row += [_number(result.theorem_gain[i])] if has_theorem else []
+        rows.append(row)
     return text_table(rows)
 
 
 def _alignment_rows(result: Gain) -> str:
     """What the prediction rests on: the leading tensor C of the target and the activation."""
-    rows = [["L", "order n", "c_n", "|C|_op", "rbar", "orthogonally decomposable"]]
+    rows = [["L", "network", "order n", "c_n", "|C|_op", "rbar", "orthogonally decomposable"]]
     for found in result.results:
-        if (known := found.alignment) is not None:
+        coefficients = set()
+        for name, known in found.alignments.items():
             leading = known.leading
+            if (row := (known.order, known.activation_coefficient)) in coefficients:
+                continue  # tied and untied networks see the same tensor
+            coefficients.add(row)
             numbers = (leading.operator_norm.value, leading.ones_ratio.value)
             rows.append(
                 [
                     str(found.length),
+                    name,
                     str(known.order),
                     _number(known.activation_coefficient),
                     *map(_number, numbers),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from ssiode.recovery_scaling.fits import Fit, least_squares
 from ssiode.results import provenance
 from ssiode.weight_sharing.remarks import remarks_on
+from ssiode.weight_sharing.students import DEFAULT_STUDENTS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # Relative error of a gain whose steps are without noise: that of the solver.
 _EXACT = 1e-6
+_FEWEST_LENGTHS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +33,8 @@ class LengthResult:
     length : int
     measurements : dict of Measurement
         By the name of the student.
-    alignment : Alignment or None
-        Of the target with the first network that has one.
+    alignments : dict of Alignment
+        Of the target with the networks of the sum of their fields, by the name of the student.
     overlap : float or None
         The equal overlaps from which they start; None for random weights.
     remarks : tuple of str
@@ -42,7 +43,7 @@ class LengthResult:
 
     length: int
     measurements: dict[str, Measurement]
-    alignment: Alignment | None
+    alignments: dict[str, Alignment]
     overlap: float | None
     remarks: tuple[str, ...]
 
@@ -51,13 +52,12 @@ class LengthResult:
         cls, length: int, measurements: dict[str, Measurement], runners: dict[str, Runner]
     ) -> LengthResult:
         """From what was measured by the runners of the same names."""
-        predictions = [r.prediction for r in runners.values() if r.prediction is not None]
-        known = [p.alignment for p in predictions if p.alignment is not None]
+        predictions = {name: runner.prediction for name, runner in runners.items()}
         initial = next(iter(runners.values())).problem.initial
         return cls(
             length,
             measurements,
-            known[0] if known else None,
+            {name: p.alignment for name, p in predictions.items() if p and p.alignment},
             initial.m if initial.kind == "fixed" else None,
             remarks_on(measurements, runners),
         )
@@ -137,55 +137,47 @@ class Gain:
         """Standard errors of the gains of the first student."""
         return self.gain_errors(self.students[0])
 
-    def _pairs(self, attribute: str) -> list[tuple[float | None, float | None]]:
-        names = (self.reference, self.students[0])
-        return [
-            tuple(getattr(found.measurements[name], attribute) for name in names)
+    def _ratios(self, attribute: str, student: str) -> tuple[float | None, ...]:
+        names = (self.reference, student)
+        return tuple(
+            _ratio(*(getattr(found.measurements[name], attribute) for name in names))
             for found in self.results
-        ]
+        )
+
+    def predicted_gains(self, student: str) -> tuple[float | None, ...]:
+        """Gains of a student by the leading order, under the same policy."""
+        return self._ratios("predicted_steps", student)
 
     @property
     def predicted_gain(self) -> tuple[float | None, ...]:
-        """Gains of the first student by the leading order, under the same policy."""
-        return tuple(_ratio(*pair) for pair in self._pairs("predicted_steps"))
+        """Those of the first student."""
+        return self.predicted_gains(self.students[0])
 
     @property
     def ode_gain(self) -> tuple[float | None, ...]:
         """Gains of the first student by the ODE at the same learning rates."""
-        return tuple(_ratio(*pair) for pair in self._pairs("ode_steps"))
+        return self._ratios("ode_steps", self.students[0])
 
     @property
     def theorem_gain(self) -> tuple[float | None, ...]:
-        """Gains of Theorem 2 of the paper, whatever the policy."""
-        return tuple(
-            None if found.alignment is None else found.alignment.theorem_gain
-            for found in self.results
-        )
+        """Gains of Theorem 2 of the paper, whatever the policy; None for other pairs of students.
 
-    @cached_property
-    def power(self) -> Fit | None:
-        """The fit of gain = K L^p; None for fewer than two lengths with a gain."""
-        return self._power(self.gain, self.gain_error)
+        The theorem is about tied over untied networks.
+        """
+        if self.students != DEFAULT_STUDENTS:
+            return (None,) * len(self.results)
+        known = [found.alignments.get("tied") for found in self.results]
+        return tuple(None if one is None else one.theorem_gain for one in known)
 
-    @property
-    def predicted_power(self) -> float | None:
+    def power(self, student: str) -> Fit | None:
+        """The fit of gain = K L^p; None for fewer than three lengths with a gain."""
+        return _power_fit(self.lengths, self.gains(student), self.gain_errors(student))
+
+    def predicted_power(self, student: str) -> float | None:
         """The same fit of the predicted gains."""
-        fit = self._power(self.predicted_gain, (0.0,) * len(self.results))
+        errors = (0.0,) * len(self.results)
+        fit = _power_fit(self.lengths, self.predicted_gains(student), errors)
         return None if fit is None else fit.value
-
-    def _power(
-        self, gains: tuple[float | None, ...], errors: tuple[float | None, ...]
-    ) -> Fit | None:
-        rows = [
-            (length, ratio, max(error / ratio, _EXACT))
-            for length, ratio, error in zip(self.lengths, gains, errors, strict=True)
-            if ratio and error is not None
-        ]
-        if len(rows) < 2:
-            return None
-        lengths, ratios, relative = np.array(rows).T
-        columns = [np.ones(len(rows)), np.log(lengths)]
-        return least_squares("log gain = log K + p log L; p", columns, np.log(ratios), relative, 1)
 
     @property
     def status(self) -> str:
@@ -211,7 +203,8 @@ class Gain:
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
         by_student = {f"{name.replace('-', '_')}_steps": self.steps(name) for name in self.students}
-        fit = self.power
+        first = self.students[0]
+        fit = self.power(first)
         return {
             "lengths": self.lengths,
             **by_student,
@@ -222,7 +215,7 @@ class Gain:
             "ode_gain": self.ode_gain,
             "power": None if fit is None else fit.value,
             "power_error": None if fit is None else fit.error,
-            "predicted_power": self.predicted_power,
+            "predicted_power": self.predicted_power(first),
             "gains": {name: self.gains(name) for name in self.students[:-1]},
             "gammas": {
                 name: [found.measurements[name].gamma for found in self.results]
@@ -239,7 +232,7 @@ class Gain:
                 for name in self.students
             },
             "alignment": [
-                None if found.alignment is None else found.alignment.as_dict()
+                {name: known.as_dict() for name, known in found.alignments.items()}
                 for found in self.results
             ],
             "remarks": [found.remarks for found in self.results],
@@ -261,6 +254,23 @@ class Gain:
         plot_gain(right, self)
         figure.suptitle(f"policy {self.policy}, {self.method}", fontsize="medium")
         return figure
+
+
+def _power_fit(
+    lengths: tuple[int, ...],
+    gains: tuple[float | None, ...],
+    errors: tuple[float | None, ...],
+) -> Fit | None:
+    rows = [
+        (length, ratio, max(error / ratio, _EXACT))
+        for length, ratio, error in zip(lengths, gains, errors, strict=True)
+        if ratio and error is not None
+    ]
+    if len(rows) < _FEWEST_LENGTHS:
+        return None
+    places, ratios, relative = np.array(rows).T
+    columns = [np.ones(len(rows)), np.log(places)]
+    return least_squares("log gain = log K + p log L; p", columns, np.log(ratios), relative, 1)
 
 
 def _ratio(reference: float | None, steps: float | None) -> float | None:
