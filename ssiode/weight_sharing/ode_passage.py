@@ -10,6 +10,7 @@ import numpy as np
 
 from ssiode.dynamics.drift import drift
 from ssiode.population_risk import make_engine
+from ssiode.weight_sharing.invariant_line import InvariantLine
 from ssiode.weight_sharing.leading_order import fewest_steps
 
 if TYPE_CHECKING:
@@ -22,7 +23,10 @@ _LONGEST = 50.0
 # Time of a gradient flow that is looked at, in units of that in which the gradient turns weights.
 _LONGEST_FLOW = 1e5
 _RTOL, _ATOL = 1e-8, 1e-5
-_BISECTIONS = 40
+# A path ends where overlaps have shrunk to this part of their start, or would move by this part of
+# themselves in the time of the gradient flow.
+_SHRUNK, _STILL = 1e-3, 1e-4
+_BISECTIONS, _RESOLUTION = 40, 1e-4
 _MOST_DOUBLINGS = 60
 
 
@@ -52,72 +56,29 @@ class OdePassage:
     threshold: float
 
     @cached_property
-    def _engine(self) -> RiskEngine:
-        return make_engine(self.problem, v=self.starts[0])
-
-    @cached_property
-    def noise(self) -> float:
-        """V of a sample at the start, of each weight vector."""
-        return float(self._engine.moments(self.starts[:1])[0, -1])
+    def _paths(self) -> list[_Path]:
+        engine = make_engine(self.problem, v=self.starts[0])
+        return [_Path(self.problem, engine, start, self.threshold) for start in self.starts]
 
     def time(self, gamma: float) -> float:
         """ODE time of the first passage, infinite if it does not come."""
-        if gamma == 0:
-            return self._flow_time
-        return self._time(gamma, _LONGEST * self._flow_time)
+        return float(np.median([path.time(gamma) for path in self._paths]))
 
     def steps(self, gamma: float) -> float:
         """Steps of the first passage, t d / gamma."""
         return self.time(gamma) * self.problem.sgd.d / gamma
 
     @cached_property
-    def _flow_time(self) -> float:
-        speed = np.sqrt(self.noise) / self.problem.geometry.n_rows
-        return self._time(0.0, _LONGEST_FLOW / speed)
-
-    def _time(self, gamma: float, longest: float) -> float:
-        if not np.isfinite(longest):
-            return np.inf
-        times = [self._time_from(start, gamma, longest) for start in self.starts]
-        return float(np.median(times))
-
-    def _time_from(self, start: np.ndarray, gamma: float, longest: float) -> float:
-        from scipy.integrate import solve_ivp
-
-        geometry = self.problem.geometry
-        if geometry.recovered(start) >= self.threshold:
-            return 0.0
-
-        def right_hand_side(_: float, v: np.ndarray) -> np.ndarray:
-            return drift(self.problem, self._engine, gamma, v)
-
-        def passed(_: float, v: np.ndarray) -> float:
-            return float(geometry.recovered(v)) - self.threshold
-
-        passed.terminal, passed.direction = True, 1
-        if not np.any(right_hand_side(0.0, start)):
-            return np.inf
-        smallest = np.abs(start[start != 0]).min() if np.any(start) else 1.0
-        found = solve_ivp(
-            right_hand_side,
-            (0.0, longest),
-            start,
-            "DOP853",
-            events=passed,
-            rtol=_RTOL,
-            atol=_ATOL * min(smallest, 1e-3),
-        )
-        times = found.t_events[0]
-        return float(times[0]) if len(times) else np.inf
-
-    @cached_property
     def largest_gamma(self) -> float:
         """The largest learning rate at which the ODE recovers, to four digits; 0 if none does."""
-        if not np.isfinite(self._flow_time):
+        lines = [path.line for path in self._paths]
+        if None not in lines:
+            return float(np.median([line.largest_gamma() for line in lines]))
+        flow = self.time(0.0)
+        if not np.isfinite(flow):
             return 0.0
         # The rate at which noise turns the weights as fast as the flow.
-        high = 2 / (self.noise * self._flow_time)
-        low = 0.0
+        low, high = 0.0, 2 / max(self._paths[0].noise * flow, 1e-300)
         for _ in range(_MOST_DOUBLINGS):
             if not np.isfinite(self.time(high)):
                 break
@@ -125,7 +86,7 @@ class OdePassage:
         else:
             return np.inf
         for _ in range(_BISECTIONS):
-            if high - low <= 1e-4 * high:
+            if high - low <= _RESOLUTION * high:
                 break
             middle = (low + high) / 2 if low else high / 4
             if np.isfinite(self.time(middle)):
@@ -138,3 +99,92 @@ class OdePassage:
     def best_gamma(self) -> float | None:
         """The learning rate of the fewest steps; None if the ODE recovers at none."""
         return fewest_steps(self.time, self.largest_gamma)
+
+
+@dataclass(frozen=True, eq=False)
+class _Path:
+    """The ODE from one start."""
+
+    problem: Problem
+    engine: RiskEngine
+    start: np.ndarray
+    threshold: float
+
+    @cached_property
+    def line(self) -> InvariantLine | None:
+        """The line that the ODE does not leave, if there is one."""
+        if self._has_passed:
+            return None
+        return InvariantLine.through(self.problem, self.engine, self.start, self.threshold)
+
+    @cached_property
+    def noise(self) -> float:
+        """V at the start, of each weight vector."""
+        return float(self.engine.moments(self.start[None])[0, -1])
+
+    @property
+    def _has_passed(self) -> bool:
+        return bool(self.problem.geometry.recovered(self.start) >= self.threshold)
+
+    def time(self, gamma: float) -> float:
+        """ODE time of the first passage."""
+        if self._has_passed:
+            return 0.0
+        if self.line is not None:
+            if gamma >= self.line.largest_gamma():
+                return np.inf
+            if self.line.is_regular(gamma):
+                return self.line.time(gamma)
+        if gamma == 0:
+            return self._flow_time
+        return self._integrated(gamma, _LONGEST * self._flow_time)
+
+    @cached_property
+    def _flow_time(self) -> float:
+        if self.line is not None:
+            return self.line.time(0.0)
+        speed = np.sqrt(self.noise) / self.problem.geometry.n_rows
+        return self._integrated(0.0, _LONGEST_FLOW / speed)
+
+    def _integrated(self, gamma: float, longest: float) -> float:
+        from scipy.integrate import solve_ivp
+
+        if not np.isfinite(longest):
+            return np.inf
+        geometry, size = self.problem.geometry, _SHRUNK * np.linalg.norm(self.start)
+
+        def right_hand_side(_: float, v: np.ndarray) -> np.ndarray:
+            return drift(self.problem, self.engine, gamma, v)
+
+        def passed(_: float, v: np.ndarray) -> float:
+            return float(geometry.recovered(v)) - self.threshold
+
+        def shrunk(_: float, v: np.ndarray) -> float:
+            return float(np.linalg.norm(v) - size) if size else 1.0
+
+        def still(t: float, v: np.ndarray) -> float:
+            # Of the gradient flow itself no time is known.
+            if gamma == 0:
+                return 1.0
+            speed = np.linalg.norm(right_hand_side(t, v)) * longest / _LONGEST
+            return float(speed - _STILL * np.linalg.norm(v))
+
+        for event in (passed, shrunk, still):
+            event.terminal = True
+        if not np.any(right_hand_side(0.0, self.start)):
+            return np.inf
+        moving = self.start[self.start != 0]
+        smallest = float(np.abs(moving).min()) if len(moving) else 1.0
+        # At absurd rates trial steps lead far out of the feasible set, and are refused.
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = solve_ivp(
+                right_hand_side,
+                (0.0, longest),
+                self.start,
+                "DOP853",
+                events=(passed, shrunk, still),
+                rtol=_RTOL,
+                atol=_ATOL * min(smallest, 1e-3),
+            )
+        times = found.t_events[0]
+        return float(times[0]) if len(times) else np.inf

@@ -2,9 +2,10 @@ r"""The learning rate of the fewest steps, from medians that are noisy.
 
 Rates a factor 2 apart are tried until the best one lies between two that are worse. Between these
 the logarithm of the median is measured at four more rates and fitted by a cubic in
-:math:`\log\gamma`; the rate is where the cubic is smallest. All trials have the same starts and the
-same samples, so that they differ by the rate more than by chance, and the error of the rate is a
-bootstrap over the replicas.
+:math:`\log\gamma`, and then at three about its minimum. The rate is where the cubic through the
+medians close to the smallest one is smallest. All trials have the same starts and the same samples,
+so that they differ by the rate more than by chance, and the error of the rate is a bootstrap over
+the replicas.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ _MOST_MOVES = 10
 _BETWEEN = (-2 / 3, -1 / 3, 1 / 3, 2 / 3)
 # Slower trials than so many times the best median are cut off.
 _SLOWEST = 6.0
-# The fit takes medians up to this factor from the best one.
-_FITTED = 3.0
+# About the minimum of the first fit; the last one takes medians up to this factor from the best.
+_ABOUT = (0.75, 1.0, 1.33)
+_FITTED_FIRST, _FITTED = 3.0, 1.6
 _DEGREE, _FEWEST_POINTS = 3, 5
 _RESAMPLES, _GRID = 400, 401
 _SEED_OF_BOOTSTRAP = 3
@@ -110,22 +112,36 @@ class _Search:
             centre, moves = best, moves + 1
         for share in _BETWEEN:
             self.median(centre * _FACTOR**share)
+        rates, passages, errors = self._close_to_best(_FITTED_FIRST)
+        if len(rates) >= _FEWEST_POINTS:
+            lowest = float(np.exp(_lowest(rates, np.median(passages, axis=1), errors)))
+            for share in _ABOUT:
+                self.median(lowest * share)
+
+    def _close_to_best(self, factor: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Logarithms of rates, passages, and errors of trials with medians up to a factor."""
+        known = [self.trials[gamma] for gamma in sorted(self.trials)]
+        known = [p for p in known if p.log_error is not None]
+        smallest = min((p.median for p in known), default=0.0)
+        fitted = [p for p in known if p.median <= factor * smallest]
+        return (
+            np.log([p.gamma for p in fitted]),
+            np.array([_passages(p) for p in fitted]),
+            np.array([p.log_error for p in fitted]),
+        )
 
     def result(self) -> BestRate | None:
+        """The fit, or the best trial where there are too few for one."""
         points = [self.trials[gamma] for gamma in sorted(self.trials)]
-        known = [p for p in points if p.log_error is not None]
-        if not known:
+        rates, passages, errors = self._close_to_best(_FITTED)
+        if not len(rates):
             return None
-        smallest = min(p.median for p in known)
-        fitted = [p for p in known if p.median <= _FITTED * smallest]
-        if len(fitted) < _FEWEST_POINTS:
-            gamma = min(known, key=lambda p: p.median).gamma
-            return BestRate(gamma, float(np.log(_FACTOR)), tuple(points))
-        rates = np.log([p.gamma for p in fitted])
-        errors = np.array([p.log_error for p in fitted])
-        passages = np.array([_passages(p) for p in fitted])
-        best = _lowest(rates, np.median(passages, axis=1), errors)
-        seed = seed_at(fitted[0].seed, fitted[0].d, _SEED_OF_BOOTSTRAP)
+        medians = np.median(passages, axis=1)
+        if len(rates) < _FEWEST_POINTS:
+            best = float(np.exp(rates[np.argmin(medians)]))
+            return BestRate(best, float(np.log(_FACTOR)), tuple(points))
+        best = _lowest(rates, medians, errors)
+        seed = seed_at(points[0].seed, points[0].d, _SEED_OF_BOOTSTRAP)
         generator = np.random.default_rng(seed)
         count = passages.shape[1]
         resampled = [
