@@ -28,7 +28,7 @@ _FACTOR = 2.0
 _MOST_MOVES = 10
 _BETWEEN = (-2 / 3, -1 / 3, 1 / 3, 2 / 3)
 # Slower trials than so many times the best median are cut off.
-_SLOWEST = 6.0
+_SLOWEST = 3.0
 # About the minimum of the first fit; the last one takes medians up to this factor from the best.
 _ABOUT = (0.75, 1.0, 1.33)
 _FITTED_FIRST, _FITTED = 3.0, 1.6
