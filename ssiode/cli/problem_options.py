@@ -50,6 +50,16 @@ class WholeNumberList(click.ParamType):
             self.fail(f"{value!r} is no list of whole numbers; write it as 100,1000", param, ctx)
 
 
+class NumbersOrName(NumberList):
+    """A list of numbers, or a name."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return a list of floats, or text that is none."""
+        if isinstance(value, str) and value.isidentifier() and value not in ("nan", "inf"):
+            return value
+        return super().convert(value, param, ctx)
+
+
 class _Flag(NamedTuple):
     table: str
     key: str
@@ -71,6 +81,13 @@ _FLAGS = {
     "--right": _Flag("student", "right", NumberList(), "Right vector of the projection."),
     "--scale": _Flag("student", "scale", float, "Multiplies the student's output."),
     "--activation": _Flag("student", "activation", str, "Activation of a tied or untied network."),
+    "--token-weights": _Flag(
+        "student",
+        "token_weights",
+        NumbersOrName(),
+        "Weights of the tokens of a tied network, as 1,-1, or alternating, signs or random.",
+    ),
+    "--token-seed": _Flag("student", "token_seed", int, "Seed of random token weights."),
     "--constraint": _Flag("student", "constraint", str, "row or joint norms of an untied network."),
     "--student-expression": _Flag(
         "student", "expression", str, "Outputs of the student in z1...zL, for kind expression."

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ssiode.errors import choose, finite_number
+from ssiode.errors import choose, finite_number, whole_number
 from ssiode.kernels.linker import piece
 from ssiode.student.base import Student, SymbolicForm
+from ssiode.student.token_weights import checked_token_weights, token_weights
 
 if TYPE_CHECKING:
     import sympy
@@ -24,6 +25,7 @@ class _SummedFields(Student):
     """Students f = scale sigma(sum_l z_l / sqrt(L))."""
 
     scale: float
+    _sum_piece: ClassVar[str] = "summed_fields"
 
     def kernel_parameters(self, length: int) -> np.ndarray:
         """The scale."""
@@ -64,7 +66,7 @@ class _SummedFields(Student):
             piece("scalar_functions"),
             kernel_function("activation", [sigma], [s]),
             kernel_function("activation_derivative", [sigma.diff(s)], [s]),
-            piece("summed_fields"),
+            piece(self._sum_piece),
         )
 
 
@@ -136,14 +138,69 @@ class TiedNetwork(_Network):
         the one variable `s`.
     scale : float
         Multiplies the output.
+    token_weights : sequence of L numbers or str, optional
+        Weights :math:`a_l` of the tokens in :math:`\sum_l a_l z_l/\sqrt L`: numbers, or
+        `alternating` (1, -1, 1, ...), `signs` (random signs) or `random` (independent normals).
+        They are scaled to :math:`\sum_l a_l^2 = L`, so that the sum has unit variance; all are 1
+        if not given. Weights that differ let the network see targets that are orthogonal to the
+        sum over all tokens, such as z1 - z2.
+    token_seed : int, optional
+        Seed of `signs` and `random`, >= 0; 0 if not given.
 
     Examples
     --------
     >>> TiedNetwork("relu").is_smooth(2), TiedNetwork("s^2 - tanh(s)").is_smooth(2)
     (False, True)
+    >>> TiedNetwork("relu", token_weights=(3, -4)).axes(2).round(12).tolist()
+    [[0.6, -0.8]]
     """
 
     kind: ClassVar[str] = "tied"
+    token_weights: tuple[float, ...] | str | None = None
+    token_seed: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.token_seed is not None:
+            seed = whole_number("token_seed", self.token_seed, minimum=0)
+            object.__setattr__(self, "token_seed", seed)
+        weights = checked_token_weights(self.token_weights, self.token_seed)
+        object.__setattr__(self, "token_weights", weights)
+
+    @property
+    def _sum_piece(self) -> str:
+        return "summed_fields" if self.token_weights is None else "weighted_fields"
+
+    def _weights(self, length: int) -> tuple[float, ...]:
+        return token_weights(self.token_weights, self.token_seed, length)
+
+    def kernel_parameters(self, length: int) -> np.ndarray:
+        """The scale, and the direction of the weights of the tokens where they are given."""
+        if self.token_weights is None:
+            return super().kernel_parameters(length)
+        return np.array([self.scale, *self.axes(length)[0]])
+
+    def axes(self, length: int) -> np.ndarray:
+        """The weighted sum of the fields."""
+        if self.token_weights is None:
+            return super().axes(length)
+        weights = np.array([self._weights(length)], dtype=float)
+        largest = np.abs(weights).max()  # squares of tiny or huge weights would be lost
+        return weights / largest / np.linalg.norm(weights / largest)
+
+    def is_symmetric(self, length: int) -> bool:
+        """Whether all tokens have the same weight."""
+        return len(set(self._weights(length))) == 1
+
+    def symbolic_form(self, length: int) -> SymbolicForm:
+        """See :meth:`Student.symbolic_form`."""
+        form = super().symbolic_form(length)
+        if self.token_weights is None:
+            return form
+        import sympy
+
+        weights = sympy.Matrix([[sympy.Rational(repr(w)) for w in self._weights(length)]])
+        return form._replace(axes=weights / weights.norm())
 
 
 @dataclass(frozen=True)

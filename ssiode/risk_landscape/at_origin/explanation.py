@@ -65,9 +65,11 @@ def _reason(expansion: TaylorExpansion, n: int) -> str:
         return f"the student is even and the order {n} of the target is odd"
     along = teacher.at_order(n)
     if not any(along):
+        is_plain = problem.student.is_symmetric(problem.length)
+        seen = "the all-ones direction" if is_plain else "the direction of the token weights"
         return (
-            f"the tensor of order {n} of the target is orthogonal to the all-ones direction, the "
-            "only one that the student sees"
+            f"the tensor of order {n} of the target is orthogonal to {seen}, the only one that the "
+            "student sees"
         )
     keys = [student.key(a, alpha) for a, table in enumerate(along) for alpha in table]
     if all(sign == 0 or student.number(key).is_zero for key, sign in keys):
