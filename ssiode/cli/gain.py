@@ -37,9 +37,7 @@ _NOT_TAKEN = {"length": "--lengths 1,2,4", "steps": "--max-steps"}
 @click.option(
     "--students",
     type=NameList(),
-    default="tied,untied",
-    show_default=True,
-    help="Of tied, untied, attention, linear-attention; the last one is the reference.",
+    help="Of tied, weighted, untied, attention, linear-attention; the last is the reference.",
 )
 @click.option(
     "--start", default="equal", show_default=True, help="equal overlaps per row, or random weights."
@@ -55,7 +53,7 @@ def command(
     lengths: tuple[int, ...] | None,
     policy: str,
     method: str,
-    students: tuple[str, ...],
+    students: tuple[str, ...] | None,
     start: str,
     overlap: float | None,
     eta: float,
@@ -72,6 +70,8 @@ def command(
     for name, mend in _NOT_TAKEN.items():
         if flags[name] is not None:
             raise InputError(f"--{name} is not taken, as it changes from run to run; give {mend}")
+    if problem is None and flags["student"] is None:
+        flags["student"] = "tied"
     flags["length"] = _length_to_read_at(problem, flags["target"], lengths)
     built = build_problem(problem, param, flags)
     from ssiode.plots import check_figure_path, save_figure
@@ -135,8 +135,8 @@ def _text(result: Gain) -> str:
 def _start(result: Gain) -> str:
     if result.start == "random":
         return "random weights"
-    overlaps = [found.overlap for found in result.results if found.overlap is not None]
-    return f"equal overlaps {overlaps[0]:.4g}" if overlaps else "equal overlaps"
+    starts = {abs(m) for found in result.results for m in found.overlaps.values()}
+    return f"equal overlaps {starts.pop():.4g}" if starts else "equal overlaps"
 
 
 def _rows(result: Gain) -> str:

@@ -17,7 +17,7 @@ from ssiode.weight_sharing.measurement import Measurement, Runner
 from ssiode.weight_sharing.prediction import predict
 from ssiode.weight_sharing.result import Gain, LengthResult
 from ssiode.weight_sharing.starts import reachable_threshold, started_problem
-from ssiode.weight_sharing.students import DEFAULT_STUDENTS, chosen_students
+from ssiode.weight_sharing.students import chosen_students, default_students
 
 if TYPE_CHECKING:
     from ssiode.problem import Problem
@@ -37,7 +37,7 @@ def gain(
     *,
     policy: str = "equal",
     method: str = "ode",
-    students: Sequence[str] = DEFAULT_STUDENTS,
+    students: Sequence[str] | None = None,
     start: str = "equal",
     overlap: float | None = None,
     threshold: float = DEFAULT_THRESHOLD,
@@ -68,13 +68,15 @@ def gain(
     policy : str
     method : str
         `ode` (seconds), `chain` (minutes) or `sgd` (a check at small d).
-    students : sequence of str
-        Two or more of `tied`, `untied`, `attention`, `linear-attention`; the last one is the
-        reference.
+    students : sequence of str, optional
+        Two or more of `tied`, `weighted` (with token weights), `untied`, `attention`,
+        `linear-attention`; the last one is the reference. By default `tied` and `untied`, or
+        `weighted` and `untied` where the student has token weights.
     start : str
         `equal` (all weight vectors have one overlap) or `random` (weights uniform on the sphere).
     overlap : float, optional
-        That overlap; by default :math:`1/\sqrt d`, with the sign from which overlaps grow.
+        That overlap; by default :math:`1/\sqrt d`, with the sign from which those of the student
+        grow.
     threshold : float
         eta in (0, 1] of weak recovery, |v| >= eta, with the root mean square of the m of an untied
         network over the tokens that the target contains.
@@ -114,6 +116,7 @@ def gain(
     overlap = _checked_overlap(overlap, start, threshold)
     if max_steps is not None:
         max_steps = whole_number("max_steps", max_steps, minimum=1)
+    students = default_students(problem) if students is None else tuple(students)
     chosen_students(problem, students)
     lengths = _checked_lengths(problem, lengths)
     problems = {length: problem_at(problem, length) for length in lengths}
@@ -144,7 +147,7 @@ def gain(
         problem=problem,
         policy=policy,
         method=method,
-        students=tuple(students),
+        students=students,
         start=start,
         overlap=overlap,
         threshold=threshold,
@@ -211,11 +214,17 @@ def _started(
     # The student is replaced first without a start: overlaps of the file may be of another shape.
     bare = problem.replace(initial=InitialCondition())
     problems = {name: bare.replace(student=student) for name, student in students.items()}
-    if overlap is None:
-        found = (predict(p) for p in problems.values())
-        sign = next((f.sign for f in found if f is not None), 1)
-        overlap = sign / np.sqrt(problem.sgd.d)
-    return {name: started_problem(p, start, overlap) for name, p in problems.items()}
+    return {
+        name: started_problem(p, start, _growing_overlap(p) if overlap is None else overlap)
+        for name, p in problems.items()
+    }
+
+
+def _growing_overlap(problem: Problem) -> float:
+    """The overlap 1 / sqrt(d) with the sign from which it grows, where that is known."""
+    prediction = predict(problem)
+    sign = 1 if prediction is None else prediction.sign
+    return float(sign / np.sqrt(problem.sgd.d))
 
 
 def _measured(runners: dict[str, Runner], policy: str) -> dict[str, Measurement]:

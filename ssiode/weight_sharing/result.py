@@ -35,8 +35,8 @@ class LengthResult:
         By the name of the student.
     alignments : dict of Alignment
         Of the target with the networks of the sum of their fields, by the name of the student.
-    overlap : float or None
-        The equal overlaps from which they start; None for random weights.
+    overlaps : dict of float or None
+        The equal overlaps from which they start, by student; None for random weights.
     remarks : tuple of str
         What students are blind to, and why.
     """
@@ -44,7 +44,7 @@ class LengthResult:
     length: int
     measurements: dict[str, Measurement]
     alignments: dict[str, Alignment]
-    overlap: float | None
+    overlaps: dict[str, float | None]
     remarks: tuple[str, ...]
 
     @classmethod
@@ -53,12 +53,11 @@ class LengthResult:
     ) -> LengthResult:
         """From what was measured by the runners of the same names."""
         predictions = {name: runner.prediction for name, runner in runners.items()}
-        initial = next(iter(runners.values())).problem.initial
         return cls(
             length,
             measurements,
             {name: p.alignment for name, p in predictions.items() if p and p.alignment},
-            initial.m if initial.kind == "fixed" else None,
+            {name: runner.problem.initial.m for name, runner in runners.items()},
             remarks_on(measurements, runners),
         )
 
@@ -225,7 +224,9 @@ class Gain:
             "method": self.method,
             "students": self.students,
             "start": self.start,
-            "overlaps": [found.overlap for found in self.results],
+            "overlaps": {
+                name: [found.overlaps[name] for found in self.results] for name in self.students
+            },
             "threshold": self.threshold,
             "measurements": {
                 name: [found.measurements[name].as_dict() for found in self.results]

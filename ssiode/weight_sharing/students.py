@@ -13,12 +13,28 @@ if TYPE_CHECKING:
     from ssiode.student import Student
 
 DEFAULT_STUDENTS = ("tied", "untied")
+_WEIGHTS_OF_TOKENS = "signs"
+
+
+def default_students(problem: Problem) -> tuple[str, str]:
+    """Tied and untied networks, or a weighted one in the place of the tied one if that is given.
+
+    >>> from ssiode import Problem, Target
+    >>> default_students(Problem(Target("z1 - z2"), TiedNetwork("relu", token_weights=(1, -1))))
+    ('weighted', 'untied')
+    """
+    weights = getattr(problem.student, "token_weights", None)
+    return DEFAULT_STUDENTS if weights is None else ("weighted", "untied")
 
 
 def _tied(given: Student) -> Student:
-    if isinstance(given, TiedNetwork):
-        return given
     return TiedNetwork(**_activation(given))
+
+
+def _weighted(given: Student) -> Student:
+    if isinstance(given, TiedNetwork) and given.token_weights is not None:
+        return given
+    return TiedNetwork(**_activation(given), token_weights=_WEIGHTS_OF_TOKENS)
 
 
 def _untied(given: Student) -> Student:
@@ -41,6 +57,7 @@ def _linear_attention(given: Student) -> Student:
 
 STUDENTS: dict[str, Callable[[Student], Student]] = {
     "tied": _tied,
+    "weighted": _weighted,
     "untied": _untied,
     "attention": _attention,
     "linear-attention": _linear_attention,
@@ -51,7 +68,8 @@ def chosen_students(problem: Problem, names: Sequence[str]) -> dict[str, Student
     """The students of these names, by name.
 
     The one of the problem's own kind is that of the problem; networks take its activation and
-    scale, and are relu networks where it has none.
+    scale, and are relu networks where it has none. `weighted` is a tied network with the token
+    weights of the problem, or with random signs.
 
     Raises
     ------

@@ -165,3 +165,10 @@ def test_an_infeasible_state_can_be_projected(ssiode):
     assert (
         projected["value"] == ssiode("risk", "--target", "z1*z2", "--m", 1, "--json").json["value"]
     )
+
+
+def test_token_weights_are_numbers_or_a_name(ssiode):
+    student = ("risk", "--target", "z1 - z2", "--student", "tied", "--token-weights")
+    assert ssiode(*student, "1,-1").code == 0
+    refused = ssiode(*student, "loud")
+    assert (refused.code, "alternating" in refused.err) == (2, True)

@@ -49,7 +49,7 @@ def test_the_default_lengths_hold_all_tokens():
 def test_overlaps_start_with_the_sign_that_grows():
     problem = Problem(Target("sum(He3(z))", length=2), TiedNetwork("tanh")).replace(gamma=1e-4)
     found = gain(problem, [2])
-    assert found.results[0].overlap == pytest.approx(-1 / np.sqrt(1000))
+    assert found.results[0].overlaps["tied"] == pytest.approx(-1 / np.sqrt(1000))
     assert found.gain == pytest.approx([2], rel=1e-4)
 
 
@@ -62,10 +62,21 @@ def test_an_invisible_target_gains_nothing_and_is_named():
     assert "orthogonal to the shared direction, and so are all others" in remark
 
 
+def test_token_weights_restore_what_the_sum_does_not_see():
+    names = ("weighted", "tied", "untied")
+    problem = Problem(Target("z1 - z2"), TiedNetwork("relu", token_weights=(2, -1)))
+    settings = {"threshold": 0.1, "overlap": 1e-4, "students": names}
+    found = gain(problem.replace(gamma=1e-3), [2], **settings)
+    assert found.steps("tied") == (None,)
+    # <C, b> = 3 / sqrt(5) of the norm sqrt(2), at drifts that differ by the factor L.
+    assert found.gain == pytest.approx([2 * 3 / np.sqrt(10)], rel=0.05)
+    assert gain(problem, [2]).students == ("weighted", "untied")
+
+
 @pytest.mark.slow
 def test_random_starts_are_medians_over_draws():
     found = gain(SQUARES, [1, 3], start="random")
-    assert found.results[1].overlap is None
+    assert found.results[1].overlaps["untied"] is None
     assert found.gain[0] == pytest.approx(1, rel=0.3)
     assert found.gain[1] == pytest.approx(found.predicted_gain[1], rel=0.1)
 
