@@ -49,13 +49,16 @@ def test_engines_agree(encoding):
     assert series.value == pytest.approx(other.value, abs=1e-9)
     exact = problem.symbolic_risk().value if encoding.kind == "none" else None
     if exact is not None:
-        assert float(exact.subs(dict.fromkeys(exact.free_symbols, 0.5))) == pytest.approx(series.value, abs=1e-12)
+        assert float(exact.subs(dict.fromkeys(exact.free_symbols, 0.5))) == pytest.approx(
+            series.value, abs=1e-12
+        )
 
 
 def test_equal_weights_are_the_plain_network():
     target = Target("sum(He2(z)) + z1", length=3)
     plain, weighted = (
-        risk(Problem(target, TiedNetwork("relu", token_weights=w)), m=0.3) for w in (None, (2, 2, 2))
+        risk(Problem(target, TiedNetwork("relu", token_weights=w)), m=0.3)
+        for w in (None, (2, 2, 2))
     )
     assert weighted.value == pytest.approx(plain.value, rel=1e-13)
     np.testing.assert_allclose(weighted.gradient, plain.gradient, rtol=1e-12)

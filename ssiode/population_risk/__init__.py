@@ -6,6 +6,7 @@ from ssiode.population_risk.protocol import RiskEngine, RiskEvaluation
 from ssiode.population_risk.quadrature import QuadratureEngine
 from ssiode.population_risk.selection import make_engine, risk
 from ssiode.population_risk.series import SeriesEngine
+from ssiode.population_risk.untied.montecarlo import RowMonteCarloEngine
 from ssiode.population_risk.untied.series import RowSeriesEngine
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "QuadratureEngine",
     "RiskEngine",
     "RiskEvaluation",
+    "RowMonteCarloEngine",
     "RowSeriesEngine",
     "SeriesEngine",
     "make_engine",

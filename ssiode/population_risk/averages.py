@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -33,8 +33,8 @@ _STEP = 1e-5
 # A jump of the gradient is seen by a fraction of about the step of all samples.
 _KINKED_STEP = 1e-3
 # Sums keep this relative error, and this of the absolute values of their terms.
-_ROUNDING = 3e-14
-_SUM_ROUNDING = 2e-16
+ROUNDING = 3e-14
+SUM_ROUNDING = 2e-16
 # Handing a block to a thread costs as much as some thousand evaluations of the loss.
 _WORTH_THREADS = 8192
 
@@ -103,16 +103,21 @@ class NodeSet:
 
 
 class Averager:
-    """Evaluates the averages of one problem on node sets with the linked kernel."""
+    """Evaluates the averages of one problem on node sets with the linked kernel.
+
+    Attributes
+    ----------
+    kernel : tuple of str
+        The piece that sums over nodes, and its function.
+    """
+
+    kernel: ClassVar[tuple[str, str]] = ("expectation", "accumulate_averages")
 
     def __init__(self, problem: Problem) -> None:
         student, length = problem.student, problem.length
-        pieces = [
-            *student.kernel_pieces(problem.length),
-            problem.loss.kernel_piece(),
-            piece("expectation"),
-        ]
-        self._accumulate = link(pieces).accumulate_averages
+        name, function = self.kernel
+        pieces = [*student.kernel_pieces(length), problem.loss.kernel_piece(), piece(name)]
+        self._accumulate = getattr(link(pieces), function)
         self._parameters = student.kernel_parameters(length)
         self._workspace_size = student.workspace_size(length)
         self._problem = problem
@@ -124,7 +129,8 @@ class Averager:
         """What R, its gradient and V are to be multiplied by: the scale of the loss."""
         scale = self._problem.loss.scale
         with np.errstate(over="ignore"):
-            return np.append(np.full(self._problem.length + 2, scale), np.square(scale))
+            n_overlaps = self._problem.geometry.n_overlaps
+            return np.append(np.full(n_overlaps + 1, scale), np.square(scale))
 
     def __call__(self, nodes: NodeSet, v: np.ndarray) -> np.ndarray:
         """Rows (R, dR/de_1, ..., dR/de_L, dR/dm, V), one for each block, at loss scale 1."""
@@ -145,7 +151,7 @@ class Averager:
 
     def slope_square(self, nodes: NodeSet, v: np.ndarray) -> float:
         """E |grad f|^2 of the student, by the first block."""
-        block, s = nodes.blocks[0], orthogonal_overlap(v)
+        block, s = nodes.blocks[0], self._orthogonal_overlap(v)
         return float(self._block_averages(nodes, v, s, block, with_slope=True)[-1])
 
     def rounding(self, moments: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -155,11 +161,11 @@ class Averager:
         Cauchy-Schwarz sqrt(L V) (1 + |m| / s); what vanishes by symmetry keeps an error of their
         last digit only.
         """
-        error = _ROUNDING * np.abs(moments)
+        error = ROUNDING * np.abs(moments)
         size = np.sqrt(max(moments[-1], 0.0))
-        error[1:-2] += _SUM_ROUNDING * size
+        error[1:-2] += SUM_ROUNDING * size
         slope = abs(v[-1]) / max(orthogonal_overlap(v), _STEP)
-        error[-2] += _SUM_ROUNDING * np.sqrt(self._problem.length) * size * (1.0 + slope)
+        error[-2] += SUM_ROUNDING * np.sqrt(self._problem.length) * size * (1.0 + slope)
         return error
 
     def neighbour_of_pole(self, v: np.ndarray) -> np.ndarray | None:
@@ -168,10 +174,17 @@ class Averager:
         The two values of dR/dm differ by its error; where it diverges at |m| = 1, as for a loss
         with a kink at a perfect match, the difference is as large as the value.
         """
-        if orthogonal_overlap(v) >= self._step:
+        if self._orthogonal_overlap(v) >= self._step:
             return None
-        inside = np.sqrt(1.0 - 4.0 * self._step**2)
-        return np.append(v[:-1], np.copysign(inside, v[-1]))
+        return self._shortened(v, np.sqrt(1.0 - 4.0 * self._step**2))
+
+    def _orthogonal_overlap(self, v: np.ndarray) -> float:
+        """The s of z = m z* + s xi + e."""
+        return orthogonal_overlap(v)
+
+    def _shortened(self, v: np.ndarray, size: float) -> np.ndarray:
+        """The state with this |m|."""
+        return np.append(v[:-1], np.copysign(size, v[-1]))
 
     def _block_averages(
         self,
@@ -183,8 +196,7 @@ class Averager:
         with_slope: bool = False,
     ) -> np.ndarray:
         """The averages of the kernel at x = m z* + s xi over one block, or over its groups."""
-        width = self._problem.length + 5
-        averages = np.zeros((block[1] - block[0] if by_group else 1, width))
+        averages = np.zeros((block[1] - block[0] if by_group else 1, self._problem.length + 5))
         self._accumulate(
             *block,
             nodes.z_star,
@@ -193,8 +205,7 @@ class Averager:
             nodes.noise,
             nodes.noise_weights,
             nodes.noise_counts,
-            v[:-1] + self._problem.geometry.injected,
-            semantic_overlap(v),
+            *self._law(v),
             s,
             self._parameters,
             np.empty(self._workspace_size),
@@ -202,6 +213,10 @@ class Averager:
             averages,
         )
         return averages if by_group else averages[0]
+
+    def _law(self, v: np.ndarray) -> tuple[Any, Any]:
+        """Mean of the student's fields, and their overlap with those of the teacher."""
+        return v[:-1] + self._problem.geometry.injected, semantic_overlap(v)
 
     def _averages(self, nodes: NodeSet, v: np.ndarray, s: float) -> np.ndarray:
         """The averages of the kernel, one row for each block."""
@@ -217,16 +232,23 @@ class Averager:
         self, averages: Callable[[float], np.ndarray], v: np.ndarray, weights: np.ndarray
     ) -> np.ndarray:
         problem, length = self._problem, self._problem.length
-        s = orthogonal_overlap(v)
+        s = self._orthogonal_overlap(v)
         rows = averages(s)
         step = max(s, self._step)
         quotient = (rows if s >= self._step else averages(step))[:, length + 2] / step
-        moments = np.empty((len(rows), length + 3))
-        moments[:, : length + 1] = rows[:, : length + 1]
-        moments[:, length + 1] = rows[:, length + 1] - semantic_overlap(v) * quotient
-        moments[:, length + 2] = rows[:, length + 3]
+        moments = np.empty((len(rows), problem.geometry.n_overlaps + 2))
+        moments[:, 0], moments[:, -1] = rows[:, 0], rows[:, length + 3]
+        self._write_gradient(moments[:, 1:-1], rows, quotient, v)
         if self._noise_is_apart:
             # y = g + noise adds Delta per output to E |y - f|^2 and 4 Delta E |grad f|^2 to V.
             moments[:, 0] += problem.label_noise * problem.target.n_outputs * weights
-            moments[:, length + 2] += 4 * problem.label_noise * rows[:, length + 4]
+            moments[:, -1] += 4 * problem.label_noise * rows[:, length + 4]
         return moments
+
+    def _write_gradient(
+        self, gradient: np.ndarray, rows: np.ndarray, quotient: np.ndarray, v: np.ndarray
+    ) -> None:
+        """Write dR/dv from the averages of the kernel and E sum g xi / s."""
+        length = self._problem.length
+        gradient[:, :length] = rows[:, 1 : length + 1]
+        gradient[:, length] = rows[:, length + 1] - semantic_overlap(v) * quotient

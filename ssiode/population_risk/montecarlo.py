@@ -78,6 +78,7 @@ class MonteCarloEngine(RiskEngine):
 
     name: ClassVar[str] = "montecarlo"
     rank: ClassVar[int] = 2
+    averager: ClassVar[type[Averager]] = Averager
 
     def __init__(
         self,
@@ -102,7 +103,7 @@ class MonteCarloEngine(RiskEngine):
         n_controls = 2 * control_count(problem.length, degree) if degree else 0
         floats_per_sample = 8 * problem.length + 8 * problem.target.n_outputs + 8 + n_controls
         require_memory({"samples": float(self.samples) * floats_per_sample})
-        self._average = Averager(problem)
+        self._average = self.averager(problem)
         self._nodes = self._node_set(range(self.blocks), self._log2_block, self._has_noise)
         self._controls: ControlVariates | None = None
         if degree:
@@ -161,7 +162,9 @@ class MonteCarloEngine(RiskEngine):
         error = moments.std(axis=0, ddof=1) / np.sqrt(self.blocks)
         error += self._average.rounding(mean, v)
         if (neighbour := self._average.neighbour_of_pole(v)) is not None:
-            error[-2] += abs(mean[-2] - self._by_block(neighbour)[:, -2].mean())
+            semantic = slice(1 + self.problem.length, -1)
+            inside = self._by_block(neighbour)[:, semantic].mean(axis=0)
+            error[semantic] += np.abs(mean[semantic] - inside)
         gaps, heavy = self._tails(v)
         missed, rare = self._missed(v)
         reason = "; ".join(filter(None, (self.description, heavy, rare)))
@@ -182,7 +185,7 @@ class MonteCarloEngine(RiskEngine):
         heavy = np.isinf(gaps)
         if not heavy.any():
             return gaps / self.blocks, ""
-        names = ["R", *(f"dR/de{i + 1}" for i in range(self.problem.length)), "dR/dm", "V"]
+        names = ["R", *(f"dR/d{name}" for name in self.problem.geometry.overlap_names), "V"]
         named = [name for name, is_heavy in zip(names, heavy, strict=True) if is_heavy]
         if len(named) > _MOST_NAMES:
             named = [*named[:_MOST_NAMES], "..."]
@@ -191,7 +194,8 @@ class MonteCarloEngine(RiskEngine):
 
     def _missed(self, v: np.ndarray) -> tuple[np.ndarray, str]:
         """Errors of (R, dR/de, dR/dm, V) from events of the target that were not sampled."""
-        errors, mismatch = np.zeros(self.problem.length + 3), self._label_mismatch
+        errors = np.zeros(self.problem.geometry.n_overlaps + 2)
+        mismatch = self._label_mismatch
         if mismatch == 0:
             return errors, ""
         # On an event A: E y^2 1_A is the mismatch, and |E y f' 1_A|^2 <= E y^2 1_A E f'^2 1_A.
@@ -217,7 +221,7 @@ class MonteCarloEngine(RiskEngine):
     def _by_sample(self, nodes: NodeSet, v: np.ndarray, block: tuple[int, int]) -> np.ndarray:
         """Contributions of the samples of one block to its averages, without |g|^2 if it is exact.
 
-        Shape (samples of the block, L + 3).
+        Shape (samples of the block, number of overlaps + 2).
         """
         rows = self._average.by_group(nodes, v, block)
         if self._exact_square is not None:
@@ -264,7 +268,7 @@ class MonteCarloEngine(RiskEngine):
 
     def companion(self) -> MonteCarloEngine:
         """Return the same engine with other samples."""
-        return MonteCarloEngine(
+        return type(self)(
             self.problem,
             self.samples,
             self.seed + 1,
@@ -279,6 +283,11 @@ class MonteCarloEngine(RiskEngine):
         return self._node_set(range(self.blocks), self._log2_block, is_noisy)
 
     @property
+    def _n_orthogonal(self) -> int:
+        """Number of orthogonal fields xi."""
+        return self.problem.length
+
+    @property
     def _has_noise(self) -> bool:
         """Whether labels need noise, because it does not separate in the loss."""
         return self.problem.label_noise > 0 and not self.problem.loss.noise_is_additive
@@ -287,18 +296,19 @@ class MonteCarloEngine(RiskEngine):
         """One block of 2^log2_block samples from each of the streams."""
         problem, length = self.problem, self.problem.length
         n_noise = problem.target.n_outputs if noisy else 0
-        normals = self._normals(2 * length + n_noise, streams, log2_block)
+        end = length + self._n_orthogonal
+        normals = self._normals(end + n_noise, streams, log2_block)
         z_star = normals[:, None, :length] * _SIGNS[:, None]
         labels = finite_labels(problem, z_star)
         if noisy:
-            label_noise = normals[:, None, 2 * length :] * _SIGNS[:, None]
+            label_noise = normals[:, None, end:] * _SIGNS[:, None]
             labels = labels + np.sqrt(problem.label_noise) * label_noise
         per_block = 2**log2_block
         return NodeSet(
             z_star=z_star,
             labels=labels,
             star_weights=np.full(z_star.shape[:2], 0.5 / per_block),
-            noise=normals[:, None, length : 2 * length] * _SIGNS[:, None],
+            noise=normals[:, None, length:end] * _SIGNS[:, None],
             noise_weights=np.full((len(normals), 2), 0.5),
             noise_counts=np.full(len(normals), 2),
             blocks=tuple((i * per_block, (i + 1) * per_block) for i in range(len(streams))),

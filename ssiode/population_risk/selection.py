@@ -91,7 +91,7 @@ def _named(
 def risk(
     problem: Problem,
     e: Any = None,
-    m: float = 0.0,
+    m: Any = 0.0,
     engine: str | None = None,
     project: bool = False,
     **options: Any,
@@ -103,7 +103,7 @@ def risk(
     problem : Problem
     e : float or sequence of L floats, optional
         Positional overlaps; 0 if not given.
-    m : float
+    m : float, or sequence of L floats for an untied network
         Semantic overlap.
     engine : str, optional
         `series`, `quadrature` or `montecarlo`; chosen if not given, with the reason on the result.
