@@ -33,13 +33,13 @@ def derive() -> Derivation:
     return Derivation(
         "Tied against untied networks",
         r"""
-        A tied network $f = \sigma(\sum_l z_l/\sqrt L)$ shares one weight vector, an untied one has
-        $L$. Without encoding both see $s = a\cdot z^* + \sqrt{1 - |a|^2}\,\xi$ with
-        $a = m\,\hat 1$, $\hat 1 = (1, \dots, 1)/\sqrt L$, and $a = (m_1, \dots, m_L)/\sqrt L$. Let $n$ be the lowest
-        order at which $c_n = \mathbb{E}\,\sigma\,\mathrm{He}_n$ and $C = C_n(g)$ are not zero,
-        $K = 2c_n/(n-1)!$, $V = \mathbb{E}\,\ell'(s)^2$ at $a = 0$, and $\bar r = \langle C,
-        \hat 1^{\otimes n}\rangle/|C|_{op}$. The gain is the steps of the untied network over those
-        of the tied one (Arnaboldi et al., arXiv 2506.02651, Theorem 2).
+        A tied network $f = \sigma(\sum_l z_l/\sqrt L)$ shares one weight vector, an untied one
+        has $L$. Without encoding both see $s = a\cdot z^* + \sqrt{1 - |a|^2}\,\xi$ with $a =
+        m\,\hat 1$, $\hat 1 = (1, \dots, 1)/\sqrt L$, and $a = (m_1, \dots, m_L)/\sqrt L$. Let $n$
+        be the lowest order at which $c_n = \mathbb{E}\,\sigma\,\mathrm{He}_n$ and $C = C_n(g)$
+        are not zero, $K = 2c_n/(n-1)!$, $V = \mathbb{E}\,\ell'(s)^2$ at $a = 0$, and $\bar r =
+        \langle C, \hat 1^{\otimes n}\rangle/|C|_{op}$. The gain is the steps of the untied
+        network over those of the tied one (Arnaboldi et al., arXiv 2506.02651, Theorem 2).
         """,
         (
             _drifts(),
@@ -90,10 +90,10 @@ def _drifts() -> Step:
     return Step(
         "Both drifts at small overlaps",
         r"""
-        The leading term of the risk is $-2 c_n \langle C, a^{\otimes n}\rangle/n!$. The gradient of
-        the loss by each field is $\ell'(s)/\sqrt L$: a tied network has $V$ for the second moment
-        of the sum over tokens, an untied one $V/L$ for each row. Drift and noise of the untied network
-        are both smaller by the factor $L$.
+        The leading term of the risk is $-2 c_n \langle C, a^{\otimes n}\rangle/n!$. The gradient
+        of the loss by each field is $\ell'(s)/\sqrt L$: a tied network has $V$ for the second
+        moment of the sum over tokens, an untied one $V/L$ for each row. Drift and noise of the
+        untied network are both smaller by the factor $L$.
         """,
         r"""
         \dot m = K \langle C, \hat 1^{\otimes n}\rangle\,m^{n-1} - \frac\gamma2 V m, \qquad
@@ -283,17 +283,17 @@ def _theorem() -> Step:
     return Step(
         "Beside Theorem 2",
         r"""
-        For $\sum_l \mathrm{He}_n(z_l)$ the ratio is $\bar r = 1$ at $n = 1$, where $C$ is the vector
-        of ones, and $L^{1 - n/2}$ beyond, where its norm is that of a single token. Theorem 2 says
-        $L\bar r = L$ at $n = 1$ and $(L\bar r)^2 = L^{4-n}$ beyond. The flow at equal rates from
-        equal overlaps gives $L$ at every order: with $\hat 1$ for $u$ the untied network has
-        $\lambda = \langle C, \hat 1^{\otimes n}\rangle$. It agrees with the factor $L\bar r$ of the
-        flow in the theorem at $n = 1$ and 2 and exceeds it at $n \geq 3$, where the theorem lets
-        the untied network escape along a single row. The second factor $L\bar r$ at $n \geq 2$ is
-        the ratio of the rates that the theorem allows; the noise of the ODE allows the ratio
-        $\langle C, \hat 1^{\otimes n}\rangle/\lambda$. For $z_1 z_2$ among $L$ tokens
-        $\bar r = 2/L$: the flow gives $L\bar r = 2$ at equal rates, and best rates
-        $L\bar r^2 = 4/L$.
+        For $\sum_l \mathrm{He}_n(z_l)$ the ratio is $\bar r = 1$ at $n = 1$, where $C$ is the
+        vector of ones, and $L^{1 - n/2}$ beyond, where its norm is that of a single token.
+        Theorem 2 says $L\bar r = L$ at $n = 1$ and $(L\bar r)^2 = L^{4-n}$ beyond. The flow at
+        equal rates from equal overlaps gives $L$ at every order: with $\hat 1$ for $u$ the untied
+        network has $\lambda = \langle C, \hat 1^{\otimes n}\rangle$. It agrees with the factor
+        $L\bar r$ of the flow in the theorem at $n = 1$ and 2 and exceeds it at $n \geq 3$, where
+        the theorem lets the untied network escape along a single row. The second factor $L\bar r$
+        at $n \geq 2$ is the ratio of the rates that the theorem allows; the noise of the ODE
+        allows the ratio $\langle C, \hat 1^{\otimes n}\rangle/\lambda$. For $z_1 z_2$ among $L$
+        tokens $\bar r = 2/L$: the flow gives $L\bar r = 2$ at equal rates, and best rates $L\bar
+        r^2 = 4/L$.
         """,
         r"""
         \bar r = L^{1 - n/2}\ (n \geq 2), \qquad (L\bar r)^2 = L^{4-n}, \qquad \mathrm{flow:}\ L
