@@ -31,6 +31,7 @@ _SIGNS = np.array([1.0, -1.0])
 _LONGEST = 1000
 # Samples for each sample of the pilot: an eighth more time to evaluate.
 _SAMPLES_PER_PILOT = 8
+_SAMPLES_PER_ROUGH = 16
 # Standard errors of 16 blocks that E |g|^2 is off by chance once in 6000 samples.
 _MISMATCH = 5.0
 # An event of ten expected samples is not missed by chance.
@@ -275,6 +276,13 @@ class MonteCarloEngine(RiskEngine):
             self.sampling,
             self.blocks,
             self.control_variates,
+        )
+
+    def rough(self) -> MonteCarloEngine:
+        """Return an engine of fewer samples, for a search."""
+        samples = max(32, self.samples // _SAMPLES_PER_ROUGH)
+        return type(self)(
+            self.problem, samples, self.seed, self.sampling, self.blocks, self.control_variates
         )
 
     def noisy_nodes(self) -> NodeSet:

@@ -200,6 +200,10 @@ class RiskEngine(ABC):
         """R as the polynomial that :meth:`moments` sums, or None if it sums none."""
         return None
 
+    def rough(self) -> RiskEngine:
+        """A cheaper engine of the same problem, to search with; itself if it is cheap."""
+        return self
+
     @abstractmethod
     def companion(self) -> RiskEngine:
         """An engine with independent numerical errors of at least about the same size."""

@@ -27,6 +27,7 @@ _LONGEST = 3
 # With three tokens a point costs a million evaluations of the loss.
 _LONGEST_QUICK = 2
 _N_BLOCKS = 16
+_ROUGHEST = 6
 # At 40 nodes per axis and L = 2 one node in six is left.
 _NEGLIGIBLE = 1e-18
 _ROUNDING = 1e-13
@@ -213,6 +214,10 @@ class QuadratureEngine(RiskEngine):
     def companion(self) -> QuadratureEngine:
         """Return the rule of two thirds the order, whose error is larger."""
         return QuadratureEngine(self.problem, max(4, 2 * self.order // 3))
+
+    def rough(self) -> QuadratureEngine:
+        """Return the rule of half the order, for a search."""
+        return QuadratureEngine(self.problem, max(_ROUGHEST, self.order // 2))
 
     def _other_node_sets(self) -> list[NodeSet]:
         """The rules to compare with, one of them with all its nodes."""

@@ -21,12 +21,16 @@ from ssiode.risk_landscape.minima.stationary import StationaryPoint, examine
 
 # Points of a regular grid along a diameter.
 _GRID = {True: {1: 33, 2: 17}, False: {1: 9, 2: 5}}
-_DESCENT, _NEWTON = {True: 200, False: 30}, {True: 60, False: 12}
+_DESCENT, _NEWTON = {True: 200, False: 100}, {True: 60, False: 12}
+# Steps with the engine itself after those with a rough one.
+_SECOND_DESCENT, _MOST_POLISHED = 8, 6
 # Of the differences that are the Hessian.
 _NODES = {True: 7, False: 3}
 # Ends of descents this close are polished as one; what is polished differs beyond the second.
 _NEAR = {True: 1e-4, False: 1e-2}
 _SAME = 1e-6
+# Random points at which slopes are looked for.
+_TESTED = {True: 16, False: 5}
 _PUSH = 1e-3
 _PUSHES = 4
 _MOST_PLACES = 100
@@ -51,12 +55,16 @@ class Found:
         Number of starts, of the grid and at random.
     steepest : float
         The largest slope at these.
+    left_out : int
+        Ends of descents that were not followed further, as evaluations are dear and others are
+        lower.
     """
 
     points: tuple[StationaryPoint, ...]
     counts: tuple[int, ...]
     search_size: int
     steepest: float
+    left_out: int = 0
 
     @property
     def count(self) -> int:
@@ -86,13 +94,16 @@ class Found:
 
     def extended(self, risk: ReducedRisk, starts: np.ndarray, descents: int | None = None) -> Found:
         """Also what is found from further starts of shape (p, s)."""
-        points, counts = list(self.points), list(self.counts)
+        points, counts, left_out = list(self.points), list(self.counts), self.left_out
         for _ in range(_PUSHES):
             if not len(starts):
                 break
-            starts = _add(risk, starts, points, counts, self, descents)
-            descents = None
-        return _merged(risk, dataclasses.replace(self, points=tuple(points), counts=tuple(counts)))
+            starts, more = _add(risk, starts, points, counts, self, descents)
+            descents, left_out = None, left_out + more
+        found = dataclasses.replace(
+            self, points=tuple(points), counts=tuple(counts), left_out=left_out
+        )
+        return _merged(risk, found)
 
 
 def search(risk: ReducedRisk, starts: int, seed: int) -> Found:
@@ -110,7 +121,10 @@ def without_slopes(risk: ReducedRisk, seed: int) -> str | None:
     The risk is flat if at some points neither its slopes nor its differences exceed their errors,
     and these are small beside R; else no slope is known.
     """
-    points = np.concatenate([_landmarks(risk.dimension), random_points(risk.dimension, 16, seed)])
+    count = _TESTED[risk.is_tabulated]
+    points = np.concatenate(
+        [_landmarks(risk.dimension), random_points(risk.dimension, count, seed)]
+    )
     values, slopes = risk.value_and_gradient(points)
     value_errors, slope_errors = risk.errors(points)
     if np.any(np.abs(slopes) > SLOPE_ERRORS * slope_errors):
@@ -155,13 +169,20 @@ def _add(
     counts: list[int],
     found: Found,
     descents: int | None,
-) -> np.ndarray:
-    """Add to points and counts what the starts lead to; return starts beside new saddles."""
+) -> tuple[np.ndarray, int]:
+    """Add to points and counts what the starts lead to.
+
+    Returns starts beside new saddles, and the number of ends that were left out.
+    """
     is_tabulated, steepest = risk.is_tabulated, found.steepest
     iterations = _DESCENT[is_tabulated] if descents is None else descents
-    ends = descend(risk, starts, iterations)
+    ends = descend(risk.rough, starts, iterations)
     _, first, places = _distinct(ends, _NEAR[is_tabulated])
-    polished = polish(risk, ends[first], _NEWTON[is_tabulated], _NODES[is_tabulated])
+    near, kept = ends[first], np.arange(len(first))
+    if risk.rough is not risk:
+        kept = np.argsort(risk.rough.value_and_gradient(near)[0], kind="stable")[:_MOST_POLISHED]
+        near = descend(risk, near[kept], _SECOND_DESCENT)
+    polished = polish(risk, near, _NEWTON[is_tabulated], _NODES[is_tabulated])
     slopes = np.linalg.norm(residual(polished, risk.gradient(polished)), axis=1)
     errors = np.linalg.norm(risk.errors(polished)[1], axis=1)
     converged = slopes <= np.maximum(_CONVERGED * steepest, errors)
@@ -169,7 +190,7 @@ def _add(
     for i, y in enumerate(polished):
         if not converged[i]:
             continue
-        number = int(np.sum(places == i))
+        number = int(np.sum(places == kept[i]))
         same = [k for k, point in enumerate(points) if _is_same(point, y)]
         if same:
             counts[same[0]] += number
@@ -178,7 +199,7 @@ def _add(
         points.append(point)
         counts.append(number)
         pushes.append(projected(y + _PUSH * ways.reshape(-1, len(y))))
-    return np.concatenate(pushes)
+    return np.concatenate(pushes), len(first) - len(kept)
 
 
 def _is_same(point: StationaryPoint, y: np.ndarray) -> bool:

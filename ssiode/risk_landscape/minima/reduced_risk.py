@@ -70,6 +70,12 @@ class ReducedRisk:
         """Whether the engine sums a table, so that evaluations cost little."""
         return self.engine.tabulated_risk() is not None
 
+    @cached_property
+    def rough(self) -> ReducedRisk:
+        """The risk of a cheaper engine, to search with."""
+        engine = self.engine.rough()
+        return self if engine is self.engine else ReducedRisk(engine)
+
     @property
     def dimension(self) -> int:
         """Number s <= r of directions that the student sees, m included."""

@@ -87,6 +87,9 @@ class Minima:
     starts, seed : int
     engine : str
         Which engine, and why.
+    left_out : int
+        Ends of descents that were not followed further: where evaluations are dear only the lowest
+        are.
     """
 
     problem: Problem
@@ -96,10 +99,16 @@ class Minima:
     starts: int
     seed: int
     engine: str
+    left_out: int = 0
 
     @property
     def message(self) -> str:
         """The status in words."""
+        rest = f"; {self.left_out} higher ends of descents were not followed further"
+        return self._status + (rest if self.left_out else "")
+
+    @property
+    def _status(self) -> str:
         count = len(self.minima)
         noun = "minimum" if count == 1 else "minima"
         if self.status == "flat":
@@ -123,6 +132,7 @@ class Minima:
             "starts": self.starts,
             "seed": self.seed,
             "engine": self.engine,
+            "left_out": self.left_out,
         } | provenance(self.problem)
 
 
@@ -209,6 +219,7 @@ def _result(
         starts,
         seed,
         f"{engine.name}: {engine.description}",
+        found.left_out,
     )
 
 
