@@ -32,7 +32,7 @@ def encoded_problems(problem: Problem, names: Sequence[str]) -> dict[str, Proble
     Raises
     ------
     InputError
-        On an unknown name, or one that needs what the problem's encoding does not have.
+        On an unknown or repeated name, or one that needs what the problem's encoding does not have.
 
     Examples
     --------
@@ -43,6 +43,8 @@ def encoded_problems(problem: Problem, names: Sequence[str]) -> dict[str, Proble
     """
     if not names:
         raise InputError("no encodings to compare; give kinds, such as none,opposite,random")
+    if len(set(names)) < len(names):
+        raise InputError(f"encodings to compare are {','.join(names)}; give each of them once")
     # The overlaps of a fixed start may not be feasible under another encoding.
     return {
         name: replace(problem, encoding=_encoding(problem, name), initial=InitialCondition())

@@ -57,6 +57,17 @@ class Attention(Student):
             if vector is not None:
                 object.__setattr__(self, name, number_list(name, vector))
 
+    def constant_outputs(self, length: int) -> tuple[float, ...] | None:
+        """Those of a single token, whose softmax is 1, and of a reduction that is 0.
+
+        >>> Attention("trace", scale=2.0).constant_outputs(1), Attention().constant_outputs(2)
+        ((2.0,), None)
+        """
+        matrix = self.kernel_parameters(length)
+        if length == 1 or not matrix.any():
+            return tuple(float(matrix[0]) for _ in range(self.n_outputs(length)))
+        return None
+
     def is_even(self, length: int) -> bool:
         """True: the scores are products of two fields."""
         return True

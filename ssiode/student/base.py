@@ -88,6 +88,10 @@ class Student(Configurable, ABC):
         """Kinks of f along the direction that it depends on, if that is a single one."""
         return ()
 
+    def constant_outputs(self, length: int) -> tuple[float, ...] | None:
+        """The outputs of a student that ignores its fields, None for all others."""
+        return None
+
     def is_even(self, length: int) -> bool:
         """Whether f(-z) = f(z) is proved."""
         return False

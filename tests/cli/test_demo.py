@@ -1,3 +1,7 @@
+import pytest
+
+
+@pytest.mark.slow
 def test_the_main_job(ssiode, tmp_path):
     figure = tmp_path / "demo.png"
     data = ssiode("demo", "--figure", figure, "--json").json

@@ -65,6 +65,7 @@ def test_without_noise_it_is_the_ode():
     np.testing.assert_allclose(run.loss[0], ode.risk, rtol=2e-3)
 
 
+@pytest.mark.slow
 def test_random_starts_escape_as_those_of_the_chain():
     # The kernel is that of tests/recovery_scaling.
     even = Problem(Target("He2(z1)"), TiedNetwork("0.1*s^2"))
@@ -165,6 +166,7 @@ def few_time_steps(monkeypatch):
     monkeypatch.setattr(diffusion, "_FEWEST_TIME_STEPS", 16)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_time_steps")
 def test_a_run_by_quadrature_is_resumed_to_the_same_numbers(monkeypatch):
     start = {"e": (0.1, -0.1), "m": 0.2}
@@ -176,6 +178,7 @@ def test_a_run_by_quadrature_is_resumed_to_the_same_numbers(monkeypatch):
     assert equal(resume_run(stopped), whole)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_time_steps")
 def test_parts_of_a_run_from_random_starts_give_its_replicas():
     whole = run_diffusion(SMOOTH, **SHORT)

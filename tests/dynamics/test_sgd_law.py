@@ -127,6 +127,14 @@ LAWS = {
 }
 
 
+# A kernel of its own takes seconds to compile.
+LONG = ("whole matrix", "expression", "network")
+
+
+def marked(names):
+    return [pytest.param(n, marks=[pytest.mark.slow] if n in LONG else []) for n in names]
+
+
 def start(name):
     problem, e, m, gamma, batch = LAWS[name]
     if e is None:
@@ -149,7 +157,7 @@ def directions(problem, v):
     return problem.geometry.coordinates(v)
 
 
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("name", marked(LAWS))
 def test_one_step_moves_the_overlaps_as_plain_sgd_does(name):
     problem, v0, gamma, batch = start(name)
     d, replicas = 15, 2000
@@ -181,7 +189,7 @@ def test_one_step_moves_the_overlaps_as_plain_sgd_does(name):
     assert moved @ np.linalg.solve(covariance, moved) > 40
 
 
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("name", marked(LAWS))
 def test_many_steps_move_the_overlaps_as_plain_sgd_does(name):
     problem, v0, gamma, batch = start(name)
     d, steps, replicas = 20, 60 if batch == 1 else 25, 800
@@ -221,7 +229,7 @@ def test_a_wrong_noise_or_batch_is_noticed():
         assert min(p_value(ours[:, k], theirs[:, k]) for k in range(4)) < 1e-9
 
 
-@pytest.mark.parametrize("name", [name for name in LAWS if name not in ("row", "joint")])
+@pytest.mark.parametrize("name", marked(name for name in LAWS if name not in ("row", "joint")))
 def test_the_fresh_loss_is_the_population_risk(name):
     problem, v0, _, _ = start(name)
     run = run_sgd(

@@ -114,7 +114,7 @@ def campaign(per_problem: int, seed: int, orders: tuple[int, ...]) -> tuple[int,
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("per_problem", "seed", "orders"),
-    [(2, 10**5, (4, 7, 10, 14)), (1, 4242, (5, 20))],
+    [(1, 10**5, (4, 10, 14)), (1, 4242, (5,))],
 )
 def test_errors_hold_at_every_state(per_problem, seed, orders):
     count, misses = campaign(per_problem, seed, orders)

@@ -40,7 +40,9 @@ def point(steps, counted=None, **changes):
     return RecoveryPoint(**{**values, **changes})
 
 
-@pytest.mark.parametrize(("method", "run"), [("chain", run_chain), ("sgd", run_sgd)])
+@pytest.mark.parametrize(
+    ("method", "run"), [("chain", run_chain), pytest.param("sgd", run_sgd, marks=pytest.mark.slow)]
+)
 def test_steps_are_those_of_a_plain_run(method, run):
     found = passages(AT_200, method)
     whole = run(AT_200, steps=found.steps_run, records=1)

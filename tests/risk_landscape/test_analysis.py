@@ -132,3 +132,19 @@ def test_figure_shows_the_minima(kind):
     labels = {text.get_text() for legend in legends for text in legend.get_texts()}
     expected = "mixed minimum" if kind == "orthonormal" else "semantic minimum"
     assert expected in labels
+
+
+@pytest.mark.parametrize(
+    ("target", "student"),
+    [
+        ("He2(z1) + z2", Attention("trace", scale=0.0)),
+        ("He2(z1) + z2", Attention("projection", left=(0, 0), right=(1, 0))),
+        ("He2(z1) + z1", Attention("trace")),
+        ("He2(z1) + z2", TiedNetwork("relu", scale=0.0)),
+    ],
+)
+def test_a_student_that_ignores_its_fields_is_named(target, student):
+    found = landscape(Problem(Target(target), student), minima=False)
+    assert found.escape_order is None
+    assert "the risk does not depend on the overlaps" in found.verdict
+    assert all(line.startswith("the student is constant") for line in found.explanations)

@@ -111,6 +111,9 @@ def student_terms(problem: Problem) -> StudentTerms:
     >>> terms.number((0, (2,))).exact, terms.how
     (2, 'closed forms')
     """
+    constants = problem.student.constant_outputs(problem.length)
+    if constants is not None:
+        return _constant_terms(problem, constants)
     form = problem.student.symbolic_form(problem.length)
     if form is None:
         from ssiode.risk_landscape.at_origin.tabulated_terms import TabulatedTerms
@@ -129,3 +132,16 @@ def student_terms(problem: Problem) -> StudentTerms:
     is_along_tokens = form.axes.rows == problem.length
     symmetry = StudentSymmetry.of(problem) if is_along_tokens else StudentSymmetry(((0,),), None)
     return SymbolicTerms(outputs, form.fields, form.axes, symmetry)
+
+
+def _constant_terms(problem: Problem, outputs: Sequence[float]) -> StudentTerms:
+    """Of a student that ignores its fields."""
+    import sympy
+
+    from ssiode.expression import token_symbols
+    from ssiode.population_risk.symbolic import exact
+
+    axes = sympy.eye(problem.length)
+    symmetry = StudentSymmetry.of(problem)
+    fields = token_symbols(problem.length)
+    return SymbolicTerms([exact(x) for x in outputs], fields, axes, symmetry)
