@@ -257,7 +257,8 @@ def _gains() -> Step:
         direction of the operator norm. With each network at its own best rate, the ratio of the
         rates is that of the two growths, and the gain
         $L\,(\langle C, \hat 1^{\otimes n}\rangle/\lambda)^2$, which is $L\bar r^2$ along the
-        direction of the operator norm: $L$ and not $L^2$ for $\sum_l \mathrm{He}_2(z_l)$.
+        direction of the operator norm: $L$ and not $L^2$ for $\sum_l \mathrm{He}_2(z_l)$. At
+        $n \geq 3$ this is for equal $m_0$, the part of the start along $u$ for the untied network.
         """,
         r"""
         \mathrm{equal:}\ L\,\frac{\langle C, \hat 1^{\otimes n}\rangle}{\lambda}, \qquad

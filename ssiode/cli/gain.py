@@ -11,6 +11,7 @@ from ssiode.cli.output import emit, json_option
 from ssiode.cli.problem_options import NameList, WholeNumberList, build_problem, problem_options
 from ssiode.cli.tables import text_table
 from ssiode.errors import InputError
+from ssiode.risk_landscape.at_origin.numbers import number_text
 
 if TYPE_CHECKING:
     from ssiode.weight_sharing import Gain
@@ -194,4 +195,4 @@ def _cells(measured: Measurement) -> list[str]:
 def _number(value: float | None, error: float | None = None) -> str:
     if value is None:
         return "unknown"
-    return f"{value:.5g} +- {error:.1g}" if error else f"{value:.5g}"
+    return number_text(value, error) if error else f"{value:.5g}"

@@ -124,7 +124,7 @@ class Outlook:
 
 
 def look_ahead(problem: Problem, threshold: float) -> Outlook | None:
-    """Return the outlook, or None where the risk of the problem is not available.
+    """Return the outlook, or None where the risk is not available or is not that of a single m.
 
     >>> from ssiode import Problem, Target, TiedNetwork
     >>> found = look_ahead(Problem(Target("He2(z1)"), TiedNetwork("square")), 0.5)
@@ -133,6 +133,8 @@ def look_ahead(problem: Problem, threshold: float) -> Outlook | None:
     """
     from ssiode.population_risk import make_engine
 
+    if problem.geometry.n_rows > 1:
+        return None
     highest = max(threshold, _SMALLEST_RANGE * _LOWEST)
     overlaps = np.geomspace(_LOWEST, highest * (1 - 1e-9), _POINTS)
     signed = np.concatenate([overlaps, -overlaps])

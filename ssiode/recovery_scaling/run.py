@@ -235,7 +235,7 @@ def _start_constant(given: float | None, outlook: Outlook | None, law: RecoveryL
         return float(f"{rate:.2g}")
     why = "is not available" if outlook is None else "does not fall along m alone"
     raise InputError(
-        f"no learning rate is known, as the risk of this problem {why}; give a constant "
+        f"no learning rate is known, as the risk along a single m {why}; give a constant "
         "(--constant 0.1), with --search-gamma to search from it"
     )
 

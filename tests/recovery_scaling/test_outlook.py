@@ -60,7 +60,7 @@ def test_with_an_encoding_signs_of_m_do_not_decide():
     assert found.sides is None
 
 
-def test_no_outlook_without_a_population_risk():
+def test_no_outlook_for_several_weight_vectors():
     assert look_ahead(Problem(Target("z1*z2"), UntiedNetwork("relu")), 0.5) is None
 
 

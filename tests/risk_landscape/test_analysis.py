@@ -117,6 +117,7 @@ def test_compared_encodings_keep_what_the_problem_says():
         (["matrix"], "--matrix"),
         (["injected"], "--injected"),
         ([], "give kinds"),
+        (["none", "none"], "each of them once"),
     ],
 )
 def test_encodings_that_cannot_be_compared_are_refused(names, words):
@@ -144,7 +145,7 @@ def test_figure_shows_the_minima(kind):
     ],
 )
 def test_a_student_that_ignores_its_fields_is_named(target, student):
-    found = landscape(Problem(Target(target), student), minima=False)
+    found = ssiode.landscape(Problem(Target(target), student), minima=False)
     assert found.escape_order is None
     assert "the risk does not depend on the overlaps" in found.verdict
     assert all(line.startswith("the student is constant") for line in found.explanations)

@@ -77,7 +77,10 @@ def test_flatness_index_is_the_exponent_where_the_student_has_the_coefficient():
 @pytest.mark.parametrize(
     ("problem", "words"),
     [
-        (Problem(Target("He3(z1)"), Attention("trace")), "student is even and the order 3"),
+        (
+            Problem(Target("He3(z1)", length=2), Attention("trace")),
+            "student is even and the order 3",
+        ),
         (Problem(Target("z1 - z2"), TiedNetwork("relu")), "orthogonal to the all-ones direction"),
         (Problem(Target("He3(z1)"), TiedNetwork("relu")), "no coefficient of order 3"),
         (Problem(Target("z1^2 - z2^2"), Attention("trace")), "cancel in the sum over tokens"),
