@@ -194,6 +194,7 @@ def test_a_norm_of_no_encoding_is_refused_with_what_takes_one():
     refuses(lambda: Encoding("gram", matrix=((1.0,),), norm=2.0), "scale its rows")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "encoding",
     [

@@ -73,6 +73,7 @@ def test_sgd_leaves_the_origin_where_the_plain_network_sees_nothing():
     assert any("direction of the token weights" in line for line in found.explanations)
 
 
+@pytest.mark.slow
 def test_the_chain_learns():
     problem = Problem(Target("z1 - z2"), TiedNetwork("relu", token_weights=(1, -1)))
     settings = {"gamma": 0.2, "d": 200, "steps": 6000, "replicas": 4, "records": 1}

@@ -25,6 +25,7 @@ def test_no_descent_is_null(ssiode):
     assert (found["minima"], found["sie"]) == (None, 4)
 
 
+@pytest.mark.slow
 def test_text_tells_verdict_escape_minima_and_basins(ssiode):
     settings = ("--gamma", 0.1, "--d", 300, "--replicas", 64, "--starts", 200)
     outcome = ssiode(*HE2, *settings, "--chain", "--basins", "100,1000")

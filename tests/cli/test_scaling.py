@@ -26,6 +26,7 @@ def test_text_gives_the_fit(ssiode):
     assert "tau / d = A log d (log d + b)" in out
 
 
+@pytest.mark.slow
 def test_what_is_not_learned_is_said(ssiode, tmp_path):
     control = ("--target", "He4(z1) + He4(z2)", "--student", "attention", "--max-steps", 2000)
     data = ssiode("scaling", *control, *RUN, "--json").json
@@ -38,6 +39,7 @@ def test_what_is_not_learned_is_said(ssiode, tmp_path):
     assert figure.exists()
 
 
+@pytest.mark.slow
 def test_wrong_signs_are_shown(ssiode):
     cubic = ("--target", "He3(z1)", "--student", "tied", "--activation", "0.1*(s^3 - 3*s)")
     out = ssiode("scaling", *cubic, "--dims", "100,150", "--replicas", 16).out

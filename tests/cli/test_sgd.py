@@ -103,10 +103,10 @@ def test_bad_input_is_refused_in_one_line(ssiode, arguments, parts):
 
 def test_a_run_that_is_over_is_copied_to_another_file(ssiode, tmp_path):
     first, copy = str(tmp_path / "run.npz"), str(tmp_path / "copy.npz")
-    ssiode("chain", *LINEAR, *RUN, "--save", first)
-    ssiode("chain", "--resume", first, "--save", copy)
+    ssiode("sgd", *LINEAR, *RUN, "--save", first)
+    ssiode("sgd", "--resume", first, "--save", copy)
     assert np.array_equal(Ensemble.load(copy).m, Ensemble.load(first).m)
 
 
 def test_a_file_that_cannot_be_written_leaves_standard_output_empty(ssiode, tmp_path):
-    assert ssiode("chain", *LINEAR, *RUN, "--json", "--save", tmp_path).refuses("is a folder")
+    assert ssiode("sgd", *LINEAR, *RUN, "--json", "--save", tmp_path).refuses("is a folder")

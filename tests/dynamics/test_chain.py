@@ -159,6 +159,7 @@ def test_the_mean_in_the_place_of_the_chi_square_is_noticed(monkeypatch):
     assert min(smallest_p_values(run_chain(noisy, **options).m[:, 1:], theirs)) < FALSE_ALARM
 
 
+@pytest.mark.slow
 def test_random_starts_have_the_law_of_uniform_weights():
     options = {"gamma": 0.0, "steps": 1, "replicas": 1000, "records": 1, "fresh_samples": 1}
     for d in (5, 40):

@@ -128,7 +128,7 @@ LAWS = {
 
 
 # A kernel of its own takes seconds to compile.
-LONG = ("whole matrix", "expression", "network")
+LONG = ("whole matrix", "expression", "network", "row")
 
 
 def marked(names):

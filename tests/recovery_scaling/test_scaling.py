@@ -132,6 +132,7 @@ def test_the_search_avoids_dimensions_at_which_chance_recovers():
     assert {trial.d for trial in found.trials} == {160}
 
 
+@pytest.mark.slow
 def test_direct_sgd_agrees_with_the_chain():
     chain, direct = (
         scaling(ORDER_2, [60, 120, 240], method=method, replicas=48) for method in ("chain", "sgd")
@@ -183,6 +184,7 @@ def test_untied_networks_recover():
     assert found.exponent == pytest.approx(found.predicted, abs=3 * found.exponent_error)
 
 
+@pytest.mark.slow
 def test_an_encoding_recovers_by_e_too():
     encoded = ORDER_2.replace(encoding=Encoding("orthonormal"))
     by_v, by_m = (scaling(encoded, [100, 200], replicas=8, overlap=o) for o in ("v", "m"))

@@ -28,6 +28,7 @@ def test_equal_laws_pass_and_others_fail():
         assert min(test.p_value for test in other) < 1e-4
 
 
+@pytest.mark.slow
 def test_rows_are_named_apart():
     untied = Problem(Target("z1 + z2"), UntiedNetwork("identity"))
     runs = [run_chain(untied, **SETTINGS, seed=seed) for seed in (1, 2)]

@@ -116,6 +116,7 @@ def test_a_figure_of_what_never_recovers(tmp_path):
     assert left.get_legend() is not None
 
 
+@pytest.mark.slow
 def test_the_chain_has_the_gain_of_the_ode():
     found = gain(SUM.replace(replicas=24), [1, 2], method="chain", seed=3)
     for ratio, error, expected in zip(found.gain, found.gain_error, (1, 2), strict=True):
