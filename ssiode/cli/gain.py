@@ -122,6 +122,8 @@ def _text(result: Gain) -> str:
     ]
     if any(found.alignments for found in result.results):
         lines.append(_alignment_rows(result))
+    if result.results:
+        lines.append(_rate_rows(result))
     for found in result.results:
         lines += [f"L = {found.length}: {remark}" for remark in found.remarks]
     for name in result.students[:-1]:
@@ -181,6 +183,21 @@ def _alignment_rows(result: Gain) -> str:
                     leading.orthogonally_decomposable.answer,
                 ]
             )
+    return text_table(rows)
+
+
+def _rate_rows(result: Gain) -> str:
+    """Learning rates of the ODE: of the fewest steps, and the largest that still recovers."""
+    header = ["L"]
+    for name in result.students:
+        header += [f"ODE best gamma {name}", "largest"]
+    rows = [header]
+    for found in result.results:
+        row = [str(found.length)]
+        for name in result.students:
+            measured = found.measurements[name]
+            row += [_number(measured.best_gamma), _number(measured.largest_gamma)]
+        rows.append(row)
     return text_table(rows)
 
 

@@ -57,8 +57,8 @@ def command(
         "error": result.value_error,
         "gradient": _by_kind(built, gradient),
         "gradient_error": _by_kind(built, error),
-        "second_moment": result.second_moment,
-        "second_moment_error": result.second_moment_error,
+        "second_moment": _of_rows(built, result.second_moment),
+        "second_moment_error": _of_rows(built, result.second_moment_error),
         "engine": result.engine,
         "reason": result.reason,
     }
@@ -77,6 +77,12 @@ def _by_kind(problem: Problem, numbers: np.ndarray) -> dict[str, Any]:
         "e": numbers[: problem.length],
         "m": semantic if problem.geometry.n_rows > 1 else semantic[0],
     }
+
+
+def _of_rows(problem: Problem, number: float) -> float | list[float]:
+    """V, or for an untied network the V of every row, which are equal."""
+    n_rows = problem.geometry.n_rows
+    return [number] * n_rows if n_rows > 1 else number
 
 
 def _polynomials(risk: SymbolicRisk) -> str:

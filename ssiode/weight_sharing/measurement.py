@@ -46,7 +46,8 @@ class Measurement:
     ode_steps : float or None
         Steps of the ODE at the same rate.
     predicted_steps : float or None
-        Steps of the leading order under the same policy.
+        Steps of the leading order under the same policy, infinite if it does not recover; None if
+        it is not known.
     largest_gamma, best_gamma : float or None
         The largest rate at which the ODE recovers, and its rate of the fewest steps.
     trials : tuple of RecoveryPoint
@@ -74,6 +75,8 @@ class Measurement:
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
         data = {name: value for name, value in vars(self).items() if name != "trials"}
+        if data["predicted_steps"] == np.inf:
+            data["predicted_steps"] = None
         data["trials"] = [
             {"gamma": p.gamma, "median": p.median, "log_error": p.log_error} for p in self.trials
         ]
@@ -173,7 +176,8 @@ class Runner:
         predicted = None
         if self.prediction is not None:
             rate = None if is_best else gamma
-            predicted = self.prediction.steps(self._starts, sgd.d, rate, self.threshold, length)
+            found = self.prediction.steps(self._starts, sgd.d, rate, self.threshold, length)
+            predicted = np.inf if found is None else found
         rates = {"largest_gamma": self.passage.largest_gamma, "best_gamma": self.passage.best_gamma}
         common = {"gamma": gamma, "gamma_error": gamma_error, "ode_steps": ode_steps} | rates
         common |= {"predicted_steps": predicted, "trials": trials}

@@ -113,7 +113,9 @@ class Gain:
         None where the reference did not recover either.
         """
         return tuple(
-            _ratio(found.measurements[self.reference].steps, found.measurements[student].steps)
+            _ratio(
+                *(_or_never(found.measurements[name].steps) for name in (self.reference, student))
+            )
             for found in self.results
         )
 
@@ -136,16 +138,13 @@ class Gain:
         """Standard errors of the gains of the first student."""
         return self.gain_errors(self.students[0])
 
-    def _ratios(self, attribute: str, student: str) -> tuple[float | None, ...]:
+    def predicted_gains(self, student: str) -> tuple[float | None, ...]:
+        """Gains of a student by the leading order, under the same policy; None if unknown."""
         names = (self.reference, student)
         return tuple(
-            _ratio(*(getattr(found.measurements[name], attribute) for name in names))
+            _ratio(*(found.measurements[name].predicted_steps for name in names))
             for found in self.results
         )
-
-    def predicted_gains(self, student: str) -> tuple[float | None, ...]:
-        """Gains of a student by the leading order, under the same policy."""
-        return self._ratios("predicted_steps", student)
 
     @property
     def predicted_gain(self) -> tuple[float | None, ...]:
@@ -155,7 +154,11 @@ class Gain:
     @property
     def ode_gain(self) -> tuple[float | None, ...]:
         """Gains of the first student by the ODE at the same learning rates."""
-        return self._ratios("ode_steps", self.students[0])
+        names = (self.reference, self.students[0])
+        return tuple(
+            _ratio(*(_or_never(found.measurements[name].ode_steps) for name in names))
+            for found in self.results
+        )
 
     @property
     def theorem_gain(self) -> tuple[float | None, ...]:
@@ -274,7 +277,12 @@ def _power_fit(
     return least_squares("log gain = log K + p log L; p", columns, np.log(ratios), relative, 1)
 
 
+def _or_never(steps: float | None) -> float:
+    return np.inf if steps is None else steps
+
+
 def _ratio(reference: float | None, steps: float | None) -> float | None:
-    if not reference:
+    """Steps over steps: 0 where only the second are infinite, None where the first are unknown."""
+    if not reference or not steps or reference == np.inf:
         return None
-    return reference / steps if steps else 0.0
+    return float(reference / steps)

@@ -71,6 +71,9 @@ class LeadingTensor:
         data = {
             "output": self.output,
             "order": self.order,
+            "entries": [
+                {"alpha": alpha, "value": value} for alpha, value in self.tensor.values.items()
+            ],
             "along_ones": self.along_ones._asdict(),
             "operator_norm": asdict(self.operator_norm),
             "ones_ratio": asdict(self.ones_ratio),
