@@ -35,6 +35,8 @@ class Alignment:
         C_n(g), its contraction with all ones, its operator norm and their ratio.
     activation_coefficient : float
         c_n, with the scale of the network.
+    loss_scale : float
+        Factor of the squared loss.
     along : Estimate
         The contraction of C with the direction in which the shared weights see the tokens.
     blind_orders : tuple of int
@@ -48,6 +50,7 @@ class Alignment:
 
     leading: LeadingTensor
     activation_coefficient: float
+    loss_scale: float
     along: Estimate
     blind_orders: tuple[int, ...]
     rescued_at: int | None
@@ -60,8 +63,8 @@ class Alignment:
 
     @property
     def strength(self) -> float:
-        """K = 2 c_n / (n - 1)!, so that the drift is K C a^(n - 1)."""
-        return 2 * self.activation_coefficient / math.factorial(self.order - 1)
+        """K = 2 c_n / (n - 1)! for the loss of scale 1, so that the drift is K C a^(n - 1)."""
+        return 2 * self.loss_scale * self.activation_coefficient / math.factorial(self.order - 1)
 
     @property
     def paper_ratio(self) -> float:
@@ -142,6 +145,7 @@ def alignment(problem: Problem) -> Alignment:
     return Alignment(
         leading=LeadingTensor.of(0, tensor),
         activation_coefficient=value,
+        loss_scale=problem.loss.scale,
         along=along,
         blind_orders=tuple(blind),
         rescued_at=rescue,

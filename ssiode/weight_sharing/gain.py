@@ -139,6 +139,7 @@ def gain(
                     _started(found, students, start, overlap).items()
                 )
             }
+            _check_starts(runners)
             measured = _measured(runners, policy)
             if not interrupted() or all(m.steps is not None for m in measured.values()):
                 results.append(LengthResult.of(length, measured, runners))
@@ -225,6 +226,19 @@ def _growing_overlap(problem: Problem) -> float:
     prediction = predict(problem)
     sign = 1 if prediction is None else prediction.sign
     return float(sign / np.sqrt(problem.sgd.d))
+
+
+def _check_starts(runners: dict[str, Runner]) -> None:
+    """Refuse equal overlaps that have recovered before the first step."""
+    for name, runner in runners.items():
+        geometry = runner.problem.geometry
+        start = runner.problem.initial.fixed_state(geometry)
+        if start is not None and geometry.recovered(start) >= runner.threshold:
+            raise InputError(
+                f"{name} starts at |v| = {geometry.recovered(start):.3g} and has recovered at "
+                f"{runner.threshold:.3g}, L = {runner.problem.length}; give a larger d or a "
+                "smaller overlap"
+            )
 
 
 def _measured(runners: dict[str, Runner], policy: str) -> dict[str, Measurement]:

@@ -26,6 +26,8 @@ _PANELS, _NODES = 80, 8
 _STRAIGHT = 1e-9
 # Where noise takes more of the drift somewhere the integral is nearly singular.
 _REGULAR = 0.98
+# Drifts that are no larger than this part of risk and slopes are rounding.
+_ROUNDING = 1e-15
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,13 +81,18 @@ class InvariantLine:
         beside = np.abs(flow - along[:, None] * unit).max(axis=1)
         if np.any(beside > _STRAIGHT * np.abs(flow).max(axis=1)):
             return None
-        second = np.maximum(engine.moments(states)[:, -1], 0.0)
+        moments = engine.moments(states)
+        second = np.maximum(moments[:, -1], 0.0)
+        rounding = _ROUNDING * (np.abs(moments[:, 0]) + np.sqrt(second))
+        along[np.abs(along) <= rounding] = 0.0
         return cls(radius, spread, along, second * radius / (2 * problem.sgd.batch))
 
     def largest_gamma(self) -> float:
         """The learning rate up to which the threshold is reached; 0 if it never is."""
+        if np.any(self.growth <= 0):
+            return 0.0
         with np.errstate(divide="ignore"):
-            return max(0.0, float(np.min(self.growth / self.noise)))
+            return float(np.min(self.growth / self.noise))
 
     def is_regular(self, gamma: float) -> bool:
         """Whether noise leaves enough of the drift everywhere for the integral to be accurate."""

@@ -38,18 +38,19 @@ class Measurement:
         Standard error of a rate that was searched with noise.
     steps, error : float or None
         Median steps and their standard error (0 for the ODE); None if the student does not
-        recover.
+        recover, and no error of too few replicas.
     steps_run : int
         Steps of the replicas that did not recover; 0 for the ODE.
     recovered, counted : int
         So many of the counted replicas recovered; 1 or 0 of 1 for the ODE.
     ode_steps : float or None
-        Steps of the ODE at the same rate.
+        Steps of the ODE at the same rate; None if it does not recover, or is not solved.
     predicted_steps : float or None
         Steps of the leading order under the same policy, infinite if it does not recover; None if
         it is not known.
     largest_gamma, best_gamma : float or None
-        The largest rate at which the ODE recovers, and its rate of the fewest steps.
+        The largest rate at which the ODE recovers, and its rate of the fewest steps; None where
+        the risk is no series, as this takes many solves.
     trials : tuple of RecoveryPoint
         The search of the rate.
     """
@@ -132,9 +133,14 @@ class Runner:
         return OdePassage(self.problem, self._starts, self.threshold)
 
     @cached_property
+    def has_ode(self) -> bool:
+        """Whether the ODE is solved: beside runs only where its risk is a series."""
+        return self.method == "ode" or self.passage.is_quick
+
+    @cached_property
     def ode_recovers(self) -> bool:
-        """Whether gradient flow leads to the threshold."""
-        return bool(np.isfinite(self.passage.time(0.0)))
+        """Whether gradient flow leads to the threshold, as far as that is known."""
+        return not self.has_ode or bool(np.isfinite(self.passage.time(0.0)))
 
     def at(self, gamma: float, hopeless_limit: float) -> Measurement:
         """Measure at a given rate; where the ODE does not recover up to a limit of steps."""
@@ -142,7 +148,7 @@ class Runner:
 
     def at_best(self, hopeless_gamma: float, hopeless_limit: float) -> Measurement:
         """Search the rate of the fewest steps and measure there, with samples of their own."""
-        start = self.passage.best_gamma
+        start = self.passage.best_gamma if self.has_ode else self.problem.sgd.gamma
         if start is None:
             return self._measured(hopeless_gamma, None, (), hopeless_limit)
         if self.method == "ode":
@@ -170,7 +176,7 @@ class Runner:
         hopeless_limit: float,
         is_best: bool = False,
     ) -> Measurement:
-        ode = self.passage.steps(gamma)
+        ode = self.passage.steps(gamma) if self.has_ode else np.inf
         ode_steps = float(ode) if np.isfinite(ode) else None
         sgd, length = self.problem.sgd, self.problem.length
         predicted = None
@@ -178,7 +184,9 @@ class Runner:
             rate = None if is_best else gamma
             found = self.prediction.steps(self._starts, sgd.d, rate, self.threshold, length)
             predicted = np.inf if found is None else found
-        rates = {"largest_gamma": self.passage.largest_gamma, "best_gamma": self.passage.best_gamma}
+        rates = {"largest_gamma": None, "best_gamma": None}
+        if self.passage.is_quick:
+            rates = {name: getattr(self.passage, name) for name in rates}
         common = {"gamma": gamma, "gamma_error": gamma_error, "ode_steps": ode_steps} | rates
         common |= {"predicted_steps": predicted, "trials": trials}
         if self.method == "ode":
@@ -190,7 +198,7 @@ class Runner:
         point = self._run(gamma, self._limit(gamma, hopeless_limit), _FINAL)
         log_error = point.log_error
         return Measurement(
-            steps=point.median if log_error is not None else None,
+            steps=point.median,
             error=None if log_error is None else point.median * log_error,
             steps_run=point.steps_run,
             recovered=int(np.isfinite(point.passages).sum()),
@@ -202,7 +210,7 @@ class Runner:
         if self.max_steps is not None:
             return self.max_steps
         unknown = _LONGEST_UNKNOWN[self.method] / self.problem.sgd.replicas
-        expected = self.passage.steps(gamma)
+        expected = self.passage.steps(gamma) if self.has_ode else np.inf
         if np.isfinite(expected):
             return max(_ODE_TIMES * expected, 1000.0)
         return min(hopeless_limit, unknown)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ssiode.dynamics.drift import drift
-from ssiode.population_risk import make_engine
+from ssiode.population_risk import SeriesEngine, make_engine
 from ssiode.weight_sharing.invariant_line import InvariantLine
 from ssiode.weight_sharing.leading_order import fewest_steps
 
@@ -56,9 +56,17 @@ class OdePassage:
     threshold: float
 
     @cached_property
+    def _engine(self) -> RiskEngine:
+        return make_engine(self.problem, v=self.starts[0])
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether the risk is a series, so that many solves take seconds."""
+        return self._engine.name == SeriesEngine.name
+
+    @cached_property
     def _paths(self) -> list[_Path]:
-        engine = make_engine(self.problem, v=self.starts[0])
-        return [_Path(self.problem, engine, start, self.threshold) for start in self.starts]
+        return [_Path(self.problem, self._engine, start, self.threshold) for start in self.starts]
 
     def time(self, gamma: float) -> float:
         """ODE time of the first passage, infinite if it does not come."""

@@ -74,9 +74,12 @@ class Prediction:
 
 
 def predict(problem: Problem) -> Prediction | None:
-    """Return the leading order of a problem without encoding, or None if it is not known."""
-    noise = _noise(problem)
-    if noise is None or problem.geometry.rank != 1 or problem.geometry.injected.any():
+    """Return the leading order of a problem without encoding, or None if it is not known.
+
+    The loss is the squared one.
+    """
+    noise = _noise(problem) if problem.loss.kind == "squared" else None
+    if not noise or problem.geometry.rank != 1 or problem.geometry.injected.any():
         return None
     if problem.student.activation_expression is None:
         return _of_shared_weights(problem, noise)

@@ -5,6 +5,7 @@ import pytest
 
 from ssiode import InputError, Problem, Target, TiedNetwork, UntiedNetwork
 from ssiode.hermite.coefficient import Verdict
+from ssiode.loss import SquaredLoss
 from ssiode.weight_sharing.alignment import alignment
 
 
@@ -36,7 +37,8 @@ def test_three_tokens_have_the_norm_of_their_product():
 
 
 def test_strength_is_the_drift_of_the_tied_network():
-    problem = Problem(Target("sum(He2(z))", length=5), TiedNetwork("relu", scale=0.5))
+    student = TiedNetwork("relu", scale=0.5)
+    problem = Problem(Target("sum(He2(z))", length=5), student, loss=SquaredLoss(scale=0.3))
     found = alignment(problem)
     from ssiode import risk
 
