@@ -159,37 +159,48 @@ class RowSeriesEngine(RiskEngine):
 
     def _errors(self, v: np.ndarray) -> np.ndarray:
         """Errors of the moments of the loss of scale 1, in their shape."""
-        table, teacher, length = self._table, self._teacher, self.problem.length
+        length = self.problem.length
         a = v[:, length:] / self._root
         radius = np.minimum(np.linalg.norm(a, axis=1), 1.0)
-        values, slopes = (np.abs(found) for found in teacher.output(a))
-        squares = np.abs(teacher.product.values(a))
-        with_output, with_product = (
-            table.term_errors[_WITH_OUTPUT],
-            table.term_errors[_WITH_PRODUCT],
-        )
-        # Norms of the student's coefficients, those left out among them.
-        sizes = np.sqrt(np.square(table.largest).sum(axis=1)) + table.left_out
-        of_output, of_product = teacher.errors
-        # What both sides leave out, by Cauchy-Schwarz.
-        cut = table.left_out[_WITH_OUTPUT] * teacher.left_out[0]
-        cut_product = table.left_out[_WITH_PRODUCT] * teacher.left_out[1]
-        top = teacher.top
-        beyond = radius ** (top + 1)
-        with np.errstate(invalid="ignore"):
-            steep = np.where(radius == 0, 0.0, cut[0] * largest_slopes(top, radius))
-        steep = np.nan_to_num(steep, nan=0.0 if cut[0] == 0 else np.inf, posinf=np.inf)
-        main = table.term_errors[_ALONE, 0] + np.einsum("qn,pn->pq", with_output, values)
-        main += sizes[_WITH_OUTPUT] * of_output + cut * beyond[:, None]
-        main[:, 2] += np.einsum("n,pn->p", with_product, squares)
-        main[:, 2] += sizes[_WITH_PRODUCT] * of_product + cut_product * beyond
-        gradient = np.einsum("n,pln->pl", with_output[0], slopes)
-        n = np.arange(top + 1)
-        steepest = np.sqrt(np.square(n * table.largest[_WITH_OUTPUT.start]).sum())
-        gradient += steepest * of_output + steep[:, None]
+        values, slopes = (np.abs(found) for found in self._teacher.output(a))
+        main = self._errors_of_sums(values, np.abs(self._teacher.product.values(a)), radius)
         errors = np.empty((len(v), 2 * length + 2))
         errors[:, 0] = main[:, 0]
         errors[:, 1 : 1 + length] = main[:, 1:2] / self._root
-        errors[:, 1 + length : -1] = gradient / self._root
+        errors[:, 1 + length : -1] = self._errors_of_slopes(slopes, radius) / self._root
         errors[:, -1] = main[:, 2] / length
         return errors
+
+    def _errors_of_sums(
+        self, values: np.ndarray, squares: np.ndarray, radius: np.ndarray
+    ) -> np.ndarray:
+        """Errors of R, dR/ds and V of the sum, from |T_n| of h and of h^2; shape (p, 3)."""
+        table, teacher = self._table, self._teacher
+        beyond = radius ** (teacher.top + 1)
+        # Errors of the student's coefficients, those of the target's, and what both leave out.
+        errors = table.term_errors[_ALONE, 0] + np.einsum(
+            "qn,pn->pq", table.term_errors[_WITH_OUTPUT], values
+        )
+        errors += self._sizes[_WITH_OUTPUT] * teacher.errors[0]
+        errors += table.left_out[_WITH_OUTPUT] * teacher.left_out[0] * beyond[:, None]
+        errors[:, 2] += np.einsum("n,pn->p", table.term_errors[_WITH_PRODUCT], squares)
+        errors[:, 2] += self._sizes[_WITH_PRODUCT] * teacher.errors[1]
+        errors[:, 2] += table.left_out[_WITH_PRODUCT] * teacher.left_out[1] * beyond
+        return errors
+
+    def _errors_of_slopes(self, slopes: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        """Errors of dR/da_l from the |dT_n/da_l| of h, shape (p, L)."""
+        table, teacher, row = self._table, self._teacher, _WITH_OUTPUT.start
+        steepest = np.linalg.norm(np.arange(teacher.top + 1) * table.largest[row])
+        cut = table.left_out[row] * teacher.left_out[0]
+        with np.errstate(invalid="ignore"):
+            steep = np.where(radius == 0, 0.0, cut * largest_slopes(teacher.top, radius))
+        # Infinite slopes of nothing are nothing.
+        steep = np.nan_to_num(steep, nan=0.0 if cut == 0 else np.inf, posinf=np.inf)
+        errors = np.einsum("n,pln->pl", table.term_errors[row], slopes)
+        return errors + steepest * teacher.errors[0] + steep[:, None]
+
+    @cached_property
+    def _sizes(self) -> np.ndarray:
+        """Norms of the student's coefficients, those left out among them."""
+        return np.linalg.norm(self._table.largest, axis=1) + self._table.left_out
