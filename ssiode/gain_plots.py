@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ssiode.weight_sharing import Gain
 
 _MARKERS = "osD^"
+_FEW_DECADES, _PLAIN = 300.0, 1e4
 
 
 def plot_steps(ax: Axes, gain: Gain) -> list[Artist]:
@@ -83,7 +84,8 @@ def plot_gain(ax: Axes, gain: Gain) -> list[Artist]:
     if (fit := gain.power(gain.students[0])) is not None:
         grid = np.array([min(gain.lengths), max(gain.lengths)], dtype=float)
         constant, power = fit.parameters
-        label = rf"$\propto L^p$, $p = {power:.3g} \pm {fit.error:.1g}$"
+        error = rf" \pm {fit.error:.1g}" if fit.error > 1e-3 else ""
+        label = rf"$\propto L^p$, $p = {power:.3g}{error}$"
         artists += ax.plot(
             grid, np.exp(constant) * grid**power, "-", color=POSITIONAL_COLOURS[0], label=label
         )
@@ -102,8 +104,17 @@ def plot_gain(ax: Axes, gain: Gain) -> list[Artist]:
 
 
 def _log_axes(ax: Axes, gain: Gain) -> None:
+    from matplotlib.ticker import LogFormatterSciNotation, LogLocator, StrMethodFormatter
+
     ax.set_xscale("log", base=2)
     ax.set_yscale("log")
+    # Labels between powers of ten where there are few of these.
+    low, high = ax.get_ylim()
+    if high < _FEW_DECADES * low:
+        ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        scientific = LogFormatterSciNotation(minor_thresholds=(np.inf, np.inf))
+        plain = StrMethodFormatter("{x:g}")
+        ax.yaxis.set_major_formatter(plain if high < _PLAIN else scientific)
     ax.set_xlabel("length $L$")
     lengths = gain.lengths or gain.requested_lengths
     ax.set_xticks(lengths, [str(length) for length in lengths])

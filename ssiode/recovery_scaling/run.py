@@ -38,7 +38,7 @@ _TURNS_TO_CONFIRM = 10.0
 _STEPS_TO_CONFIRM = {"chain": 2e7, "sgd": 2e5}
 _RATE_TO_CONFIRM, _REFERENCE_D = 0.1, 100
 _USE_OF_SEARCH = 2
-_SHORTEST_SEARCH = 40.0  # d eta^2
+SHORTEST_SEARCH = 40.0  # d eta^2
 _MOST_TRIALS = 8  # in each direction
 
 
@@ -263,7 +263,7 @@ class _Plan:
 
         Uniform weights have |m| >= eta with a probability of about exp(-d eta^2 / 2).
         """
-        return max(smallest, ceil(_SHORTEST_SEARCH / self.counting.threshold**2))
+        return max(smallest, ceil(SHORTEST_SEARCH / self.counting.threshold**2))
 
     def points(self, dims: Sequence[int], constant: float) -> list[RecoveryPoint]:
         """Run at each dimension in turn, until one has no median with an error."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ssiode.recovery_scaling.fits import Fit, least_squares
+from ssiode.recovery_scaling.run import SHORTEST_SEARCH
 from ssiode.results import provenance
 from ssiode.weight_sharing.remarks import remarks_on
 from ssiode.weight_sharing.students import DEFAULT_STUDENTS
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 # Relative error of a gain whose steps are without noise: that of the solver.
 _EXACT = 1e-6
 _FEWEST_LENGTHS = 3
+_NOISE = (
+    "at this d noise alone takes weights to eta at large rates, so a best one may be of that kind"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,7 +204,14 @@ class Gain:
             for name, measured in found.measurements.items()
             if measured.steps is None
         ]
-        return f"did not recover: {', '.join(missing)}" if missing else "all students recovered"
+        text = f"did not recover: {', '.join(missing)}" if missing else "all students recovered"
+        return f"{text}; {_NOISE}" if self._is_short else text
+
+    @property
+    def _is_short(self) -> bool:
+        """Whether noise alone may take overlaps to the threshold at the rates of a search."""
+        searched = self.policy == "best" and self.method != "ode"
+        return searched and self.problem.sgd.d * self.threshold**2 < SHORTEST_SEARCH
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
