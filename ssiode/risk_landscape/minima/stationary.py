@@ -151,11 +151,15 @@ class _Walk:
         inside = (np.linalg.norm(ends, axis=1) <= 1.0 + 1e-12) & (length > 0)
         outward /= np.maximum(length, 1e-300)[:, None]
         slopes = np.sum(self.risk.gradient(ends) * outward, axis=1)
-        errors = weighted_error(np.abs(outward), self.risk.errors(ends)[1])
-        counts = np.flatnonzero(inside & (np.abs(slopes) > SLOPE_ERRORS * errors))
-        if not len(counts):
-            return 0, np.inf
-        return int(np.sign(slopes[counts[0]])), float(distances[counts[0]])
+        # Errors are dear without a table, and the first slope that is seen decides.
+        places = np.flatnonzero(inside)
+        groups = [places] if self.risk.is_tabulated else list(places[:, None])
+        for group in groups:
+            errors = weighted_error(np.abs(outward[group]), self.risk.errors(ends[group])[1])
+            counts = group[np.abs(slopes[group]) > SLOPE_ERRORS * errors]
+            if len(counts):
+                return int(np.sign(slopes[counts[0]])), float(distances[counts[0]])
+        return 0, np.inf
 
     def _retracted(self, ends: np.ndarray) -> np.ndarray:
         norms = np.linalg.norm(ends, axis=1, keepdims=True)
