@@ -36,6 +36,9 @@ _PUSHES = 4
 _MOST_PLACES = 100
 # Neighbours on a continuum are as close as this.
 _LINK = 0.4
+# Shifts of the fields beyond this saturate students; where the encoding reaches farther, some
+# starts are drawn within.
+_SATURATED = 4.0
 _SAME_RISK = 1e-10
 # A risk that changes by more than this part of it over the ball is not called flat.
 _KNOWN = 1e-2
@@ -109,7 +112,10 @@ class Found:
 def search(risk: ReducedRisk, starts: int, seed: int) -> Found:
     """Descend from a grid of dimension one or two and from random points of the ball."""
     points = np.concatenate(
-        [_grid(risk.dimension, risk.is_tabulated), random_points(risk.dimension, starts, seed)]
+        [
+            _grid(risk.dimension, risk.is_tabulated),
+            _unsaturated(risk, random_points(risk.dimension, starts, seed)),
+        ]
     )
     steepest = float(np.linalg.norm(risk.gradient(points), axis=1).max())
     return Found((), (), len(points), steepest).extended(risk, points)
@@ -148,6 +154,13 @@ def random_points(dimension: int, count: int, seed: int) -> np.ndarray:
     directions = generator.standard_normal((count, dimension))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     return directions * generator.random((count, 1)) ** (1.0 / dimension)
+
+
+def _unsaturated(risk: ReducedRisk, points: np.ndarray) -> np.ndarray:
+    """The points, every second one with positional overlaps of at most `_SATURATED`; (p, s)."""
+    moved = points.copy()
+    moved[::2] *= np.minimum(_SATURATED / risk.reach, 1.0)
+    return moved
 
 
 def _grid(dimension: int, is_tabulated: bool) -> np.ndarray:

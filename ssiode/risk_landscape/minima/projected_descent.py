@@ -18,6 +18,8 @@ _SUFFICIENT = 0.1
 # Curvatures below this part of the largest are not divided by.
 _FLAT = 1e-13
 _CONVERGED = 1e-14
+# A step that lowers the slope may raise R by this part of it, its rounding.
+_LEVEL = 1e-9
 _SETTLING, _VALLEY = 4, 1e-6
 
 
@@ -92,8 +94,9 @@ def descend(risk: ReducedRisk, starts: np.ndarray, iterations: int) -> np.ndarra
 def polish(risk: ReducedRisk, points: np.ndarray, iterations: int, nodes: int = 7) -> np.ndarray:
     """Newton steps along geodesics from points of shape (p, s), away from saddles.
 
-    Every curvature enters by its absolute value, so that each step descends. A step that lowers
-    neither R nor the slope is shortened. `nodes` are those of :meth:`ReducedRisk.hessian`.
+    Every curvature enters by its absolute value, so that each step descends. A step that raises R,
+    as one onto a plateau does, or lowers neither R nor the slope is shortened. `nodes` are those of
+    :meth:`ReducedRisk.hessian`.
     """
     y = points.copy()
     value, gradient = risk.value_and_gradient(y)
@@ -107,7 +110,8 @@ def polish(risk: ReducedRisk, points: np.ndarray, iterations: int, nodes: int = 
         new_value, new_gradient = risk.value_and_gradient(trial)
         before = np.linalg.norm(residual(y[i], gradient[i]), axis=1)
         after = np.linalg.norm(residual(trial, new_gradient), axis=1)
-        taken = (after < before) | (new_value < value[i])
+        is_level = new_value <= value[i] + _LEVEL * np.abs(value[i])
+        taken = (after < before) & is_level | (new_value < value[i])
         move = np.linalg.norm(trial - y[i], axis=1)
         kept = i[taken]
         y[kept], value[kept], gradient[kept] = trial[taken], new_value[taken], new_gradient[taken]

@@ -21,7 +21,7 @@ from ssiode.risk_landscape.seen_overlaps import SeenOverlaps
 if TYPE_CHECKING:
     from ssiode.population_risk.protocol import RiskEngine
 
-# Distance of the nodes of differences: of seven nodes 1e-10 of a smooth risk is left out.
+# Distance of the nodes of differences, in v: of seven nodes 1e-10 of a smooth risk is left out.
 _STEP = 2.0**-6
 _ROUNDING = 2.0**-50
 
@@ -81,6 +81,11 @@ class ReducedRisk:
         """Number s <= r of directions that the student sees, m included."""
         return self.frame.shape[1]
 
+    @cached_property
+    def reach(self) -> np.ndarray:
+        """Largest entry of v per unit of each coordinate y, at least 1; shape (s,)."""
+        return np.maximum(np.abs(self.frame).max(axis=0), 1.0)
+
     @property
     def n_unseen(self) -> int:
         """Number of directions of the feasible set along which R is constant."""
@@ -122,12 +127,13 @@ class ReducedRisk:
         room = np.maximum((1.0 - np.abs(y[:, -1])) / _STEP, 0.0) - offsets[-1]
         shifts[:, -1] = -np.copysign(np.maximum(-room, 0.0), y[:, -1])
         steps = offsets[None, None, :] + shifts[:, :, None]
-        points = y[:, None, None, :] + _STEP * steps[..., None] * np.eye(s)[None, :, None, :]
+        step = _STEP / self.reach
+        points = y[:, None, None, :] + steps[..., None] * np.diag(step)[None, :, None, :]
         gradients = self.gradient(points.reshape(-1, s)).reshape(*steps.shape, s)
-        rows = np.einsum("pik,pikj->pij", _weights(steps), gradients) / _STEP
+        rows = np.einsum("pik,pikj->pij", _weights(steps), gradients) / step[:, None]
         if nodes > 3:
             fewer = _weights(steps[..., 1:-1])
-            coarse = np.einsum("pik,pikj->pij", fewer, gradients[..., 1:-1, :]) / _STEP
+            coarse = np.einsum("pik,pikj->pij", fewer, gradients[..., 1:-1, :]) / step[:, None]
         else:
             coarse = np.full_like(rows, np.nan)
         error = np.abs(rows - coarse)

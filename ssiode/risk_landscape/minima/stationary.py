@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 # Curvatures are told from zero beyond so many of their errors, and this part of the largest.
 _SIGNIFICANT, _RELATIVE = 10.0, 1e-7
+# Where errors are dear, slopes below this part of the steepest are not looked at: where the
+# student saturates all are.
+_UNSEEN = {True: 0.0, False: 1e-10}
 # A risk that costs little and is known well is followed from closer by.
 _DISTANCES = {True: 2.0 ** np.arange(-30.0, -1.5), False: 4.0 ** np.arange(-9.0, -0.5)}
 _N_MIXED = 12
@@ -93,7 +96,8 @@ def examine(risk: ReducedRisk, y: np.ndarray, scale: float) -> tuple[StationaryP
     is_soft = bool(soft.shape[1]) and not falling.any()
     is_isolated = True
     if is_soft:
-        walk = _Walk(risk, y, held, values[hard], vectors[:, hard])
+        unseen = _UNSEEN[risk.is_tabulated] * scale
+        walk = _Walk(risk, y, held, values[hard], vectors[:, hard], unseen)
         for direction in _soft_directions(soft):
             if on_sphere and not held and direction @ y > _OUTWARD:
                 continue
@@ -135,6 +139,7 @@ class _Walk:
     held: bool
     curvatures: np.ndarray
     across: np.ndarray
+    unseen: float
 
     def first_slope(self, direction: np.ndarray) -> tuple[int, float]:
         """Sign of the first slope larger than its error, and where; 0 and inf if there is none."""
@@ -152,7 +157,7 @@ class _Walk:
         outward /= np.maximum(length, 1e-300)[:, None]
         slopes = np.sum(self.risk.gradient(ends) * outward, axis=1)
         # Errors are dear without a table, and the first slope that is seen decides.
-        places = np.flatnonzero(inside)
+        places = np.flatnonzero(inside & (np.abs(slopes) > self.unseen))
         groups = [places] if self.risk.is_tabulated else list(places[:, None])
         for group in groups:
             errors = weighted_error(np.abs(outward[group]), self.risk.errors(ends[group])[1])

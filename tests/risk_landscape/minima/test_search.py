@@ -201,6 +201,20 @@ def test_monte_carlo_finds_the_same_minima():
     assert "montecarlo" in found.certificate.reason
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("norm", [10.0, 1000.0])
+def test_large_encodings_leave_the_minima_at_the_teacher(norm):
+    """The risk changes over overlaps of 1 / norm, and beyond a few of these it is a plateau."""
+    found = local_minima(trace(HE2, norm=norm))
+    assert [(one.kind, one.is_isolated, round(one.m, 9)) for one in found.minima] == [
+        ("semantic", True, -1.0),
+        ("semantic", True, 1.0),
+    ]
+    for one in found.minima:
+        # No shift, no difference: the risk without an encoding.
+        assert abs(one.risk - 5.191083298525) < one.risk_error
+
+
 def test_result_repeats_and_is_plain_data():
     problem = trace()
     first, second = local_minima(problem, seed=3), local_minima(problem, seed=3)
