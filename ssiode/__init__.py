@@ -31,6 +31,8 @@ _HOME = {
     "gain": "ssiode.weight_sharing",
     "hermite_coefficients": "ssiode.hermite.expansion",
     "landscape": "ssiode.risk_landscape",
+    "phase_boundaries": "ssiode.phase",
+    "phase_region": "ssiode.phase",
     "resume_run": "ssiode.dynamics",
     "risk": "ssiode.population_risk",
     "run_chain": "ssiode.dynamics",
