@@ -1,4 +1,4 @@
-"""The target as a kernel: polynomials as data, other expressions as generated source."""
+"""The target as a kernel: polynomials as data, other expressions as source with their numbers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ class TargetKernel:
     products : integer array of shape (n, 2)
         Numbers of the values that are multiplied to further values.
     coefficients : array of shape (k, n_values)
-        Of the values: 1, the Hermite polynomials, the products.
+        Of the values: 1, the Hermite polynomials, the products. Of other expressions the first
+        row holds the numbers in their source.
     """
 
     pieces: tuple[str, ...]
@@ -50,12 +51,16 @@ def target_kernel(target: Target) -> TargetKernel:
     if polynomial is not None:
         return polynomial
     from ssiode.expression import token_symbols
-    from ssiode.expression.code import kernel_function
+    from ssiode.expression.code import parametric_kernel_function
 
     symbols = token_symbols(target.length)
-    source = kernel_function("local_target", target.expressions, symbols)
+    source, numbers = parametric_kernel_function("local_target", target.expressions, symbols)
     pieces = (piece("scalar_functions"), source, piece("expression_target"))
-    return TargetKernel(pieces, *_data(target, [{} for _ in target.expressions]))
+    degrees, products, _ = _data(target, [])
+    # A column at least, as kernels take the number of outputs from the shape.
+    coefficients = np.zeros((target.n_outputs, max(len(numbers), 1)))
+    coefficients[0, : len(numbers)] = numbers
+    return TargetKernel(pieces, degrees, products, coefficients)
 
 
 def _polynomial(target: Target) -> TargetKernel | None:

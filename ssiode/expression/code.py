@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
@@ -50,7 +51,7 @@ def array_function(
     >>> array_function([x**2 - 1], [x])(np.array([[3.0]])).tolist()
     [[8.0]]
     """
-    lines, results = _statements(expressions, symbols, unpack="z[..., {}]")
+    lines, results = _statements(expressions, symbols, "z[..., {}]", _literal)
     body = [*lines, f"return stack_last(z, ({', '.join(results)},))"]
     source = "def function(z):\n" + "".join(f"    {line}\n" for line in body)
     namespace = {name: getattr(array_functions, name) for name in array_functions.__all__}
@@ -71,14 +72,46 @@ def kernel_function(
         out[0] = ((-1.0) + (s0 * s0))
     <BLANKLINE>
     """
-    lines, results = _statements(expressions, symbols, unpack="z[{}]")
+    return _kernel(f"{name}(z, out)", _statements(expressions, symbols, "z[{}]", _literal))
+
+
+def parametric_kernel_function(
+    name: str, expressions: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol]
+) -> tuple[str, list[float]]:
+    """Source of a numba function ``name(z, numbers, out)``, and its numbers.
+
+    Expressions that differ only in numbers that are not whole share one source, so that a family
+    of them is compiled once. Exponents stay in the source.
+
+    >>> x = sympy.Symbol("x", real=True)
+    >>> source, numbers = parametric_kernel_function("f", [0.3 * x**2 + 0.7], [x])
+    >>> source == parametric_kernel_function("f", [0.4 * x**2 + 0.6], [x])[0], numbers
+    (True, [0.7, 0.3])
+    """
+    numbers: list[float] = []
+
+    def listed(value: float) -> str:
+        if value.is_integer():
+            return _literal(value)
+        numbers.append(value)
+        return f"numbers[{len(numbers) - 1}]"
+
+    source = _kernel(f"{name}(z, numbers, out)", _statements(expressions, symbols, "z[{}]", listed))
+    return source, numbers
+
+
+def _kernel(signature: str, statements: tuple[list[str], list[str]]) -> str:
+    lines, results = statements
     body = [*lines, *(f"out[{i}] = {result}" for i, result in enumerate(results))]
     text = "".join(f"    {line}\n" for line in body)
-    return f'@njit(error_model="numpy")\ndef {name}(z, out):\n{text}'
+    return f'@njit(error_model="numpy")\ndef {signature}:\n{text}'
 
 
 def _statements(
-    expressions: Sequence[sympy.Expr], symbols: Sequence[sympy.Symbol], unpack: str
+    expressions: Sequence[sympy.Expr],
+    symbols: Sequence[sympy.Symbol],
+    unpack: str,
+    number: Callable[[float], str],
 ) -> tuple[list[str], list[str]]:
     """Assignments with common parts taken out, and the text of each result."""
     names = {symbol: f"s{i}" for i, symbol in enumerate(symbols)}
@@ -100,9 +133,10 @@ def _statements(
     def shallow(text: str) -> str:
         return text if _nesting(text) < _DEEPEST else assign(text, next(temporaries))
 
+    printer = _Printer(names, shallow, number)
     for temporary, expression in shared:
-        names[temporary] = assign(_print(expression, names, shallow), temporary)
-    return lines, [_print(expression, names, shallow) for expression in reduced]
+        names[temporary] = assign(printer.text(expression), temporary)
+    return lines, [printer.text(expression) for expression in reduced]
 
 
 def _nesting(text: str) -> int:
@@ -110,33 +144,66 @@ def _nesting(text: str) -> int:
     return max(accumulate((c == "(") - (c == ")") for c in text))
 
 
-def _print(
-    expression: sympy.Expr, names: dict[sympy.Symbol, str], shallow: Callable[[str], str]
-) -> str:
-    def recurse(e: sympy.Expr) -> str:
-        return shallow(_print(e, names, shallow))
+@dataclass(frozen=True)
+class _Printer:
+    """Text of expressions.
 
-    if expression.is_Symbol:
-        return names[expression]
-    if not expression.free_symbols:
-        return _number(expression)
-    if expression.is_Add:
-        return _chain("+", list(map(recurse, expression.args)))
-    if expression.is_Mul:
-        return _chain("*", list(map(recurse, expression.args)))
-    if expression.is_Pow:
-        return _power(recurse(expression.base), expression.exp, recurse)
-    if type(expression) in _FOLDS:
-        first, *rest = map(recurse, expression.args)
-        for argument in rest:
-            first = f"{_FOLDS[type(expression)]}({first}, {argument})"
-        return first
-    if type(expression) is He:
-        order, argument = expression.args
-        return f"hermite({int(order)}, {recurse(argument)})"
-    if type(expression) in _CALLS:
-        return f"{_CALLS[type(expression)]}({', '.join(map(recurse, expression.args))})"
-    raise InputError(f"{type(expression).__name__} has no numerical form here: {expression}")
+    Attributes
+    ----------
+    names : dict
+        Of the symbols; it grows while statements are printed.
+    shallow : callable
+        Gives text that is nested too deeply a line of its own.
+    number : callable
+        Text of a number that is no exponent.
+    """
+
+    names: dict[sympy.Symbol, str]
+    shallow: Callable[[str], str]
+    number: Callable[[float], str]
+
+    def text(self, expression: sympy.Expr) -> str:
+        """Text of an expression."""
+        if expression.is_Symbol:
+            return self.names[expression]
+        if not expression.free_symbols:
+            return self.number(_value(expression))
+        if expression.is_Add:
+            return _chain("+", list(map(self._part, expression.args)))
+        if expression.is_Mul:
+            return _chain("*", list(map(self._part, expression.args)))
+        if expression.is_Pow:
+            return self._power(expression)
+        if type(expression) in _FOLDS:
+            first, *rest = map(self._part, expression.args)
+            for argument in rest:
+                first = f"{_FOLDS[type(expression)]}({first}, {argument})"
+            return first
+        if type(expression) is He:
+            order, argument = expression.args
+            return f"hermite({int(order)}, {self._part(argument)})"
+        if type(expression) in _CALLS:
+            arguments = ", ".join(map(self._part, expression.args))
+            return f"{_CALLS[type(expression)]}({arguments})"
+        raise InputError(f"{type(expression).__name__} has no numerical form here: {expression}")
+
+    def _part(self, expression: sympy.Expr) -> str:
+        return self.shallow(self.text(expression))
+
+    def _power(self, expression: sympy.Expr) -> str:
+        base, exponent = self._part(expression.base), expression.exp
+        if exponent == 2:
+            return f"({base} * {base})" if base.isidentifier() else f"square({base})"
+        if exponent.is_Integer:
+            power = f"({base}**{abs(int(exponent))})"
+            return power if exponent > 0 else f"(1.0 / {power})"
+        if exponent == sympy.Rational(1, 2):
+            return f"sqrt({base})"
+        if exponent == -sympy.Rational(1, 2):
+            return f"(1.0 / sqrt({base}))"
+        if not exponent.free_symbols:
+            return f"({base}**{_literal(_value(exponent))})"
+        return f"({base}**{self._part(exponent)})"
 
 
 def _chain(operator: str, terms: list[str]) -> str:
@@ -147,21 +214,12 @@ def _chain(operator: str, terms: list[str]) -> str:
     return terms[0]
 
 
-def _number(expression: sympy.Expr) -> str:
+def _value(expression: sympy.Expr) -> float:
     value = sympy.N(expression, 25)
     if not (value.is_Float or value.is_Rational) or not np.isfinite(float(value)):
         raise InputError(f"{expression} is not a finite real number")
-    return repr(float(value)) if value >= 0 else f"({float(value)!r})"
+    return float(value)
 
 
-def _power(base: str, exponent: sympy.Expr, recurse: Callable[[sympy.Expr], str]) -> str:
-    if exponent == 2:
-        return f"({base} * {base})" if base.isidentifier() else f"square({base})"
-    if exponent.is_Integer:
-        power = f"({base}**{abs(int(exponent))})"
-        return power if exponent > 0 else f"(1.0 / {power})"
-    if exponent == sympy.Rational(1, 2):
-        return f"sqrt({base})"
-    if exponent == -sympy.Rational(1, 2):
-        return f"(1.0 / sqrt({base}))"
-    return f"({base}**{recurse(exponent)})"
+def _literal(value: float) -> str:
+    return f"({value!r})" if value < 0 else repr(value)

@@ -1,4 +1,4 @@
-"""Targets with a kernel of their own, generated from an expression."""
+"""Targets whose kernel is generated from an expression; its numbers are the first coefficients."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ def target_outputs(
     values: np.ndarray,
     labels: np.ndarray,
 ) -> None:
-    """Write the k labels; the data of polynomials are not used."""
-    local_target(z_star, labels)
+    """Write the k labels."""
+    local_target(z_star, coefficients[0], labels)

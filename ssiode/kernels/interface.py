@@ -18,11 +18,11 @@ def target_outputs(
     values: np.ndarray,
     labels: np.ndarray,
 ) -> None:
-    """Write the k labels g(z*) of the L fields z*, with data of polynomials and a buffer."""
+    """Write the k labels g(z*) of the L fields z*, with the numbers of g and a buffer."""
 
 
-def local_target(z_star: np.ndarray, labels: np.ndarray) -> None:
-    """Write the k labels of a target that is generated from an expression."""
+def local_target(z_star: np.ndarray, numbers: np.ndarray, labels: np.ndarray) -> None:
+    """Write the k labels of a target that is generated from an expression with these numbers."""
 
 
 def student_forward(

@@ -24,11 +24,11 @@ OTHERS = ["[sin(z1)*exp(z2), 1/2, max(z1, z3)^3]", "abs(z1)", "1/(1 + z2^2)", "s
 Z = np.random.default_rng(0).standard_normal((50, 3))
 
 
-def evaluate(target, kernel):
+def evaluate(target, kernel, fields=Z):
     function = link(kernel.pieces).target_outputs
     data = kernel.degrees, kernel.products, kernel.coefficients
-    outputs, values = np.empty((len(Z), target.n_outputs)), np.empty(data[-1].shape[1])
-    for z, row in zip(Z, outputs, strict=True):
+    outputs, values = np.empty((len(fields), target.n_outputs)), np.empty(data[-1].shape[1])
+    for z, row in zip(fields, outputs, strict=True):
         function(z, *data, values, row)
     return outputs
 
@@ -45,6 +45,20 @@ def test_one_kernel_serves_all_polynomials():
     sources = {target_kernel(Target(text, length=3)).pieces for text in POLYNOMIALS}
     assert sources == {(piece("polynomial_target"),)}
     assert len({target_kernel(Target(text, length=3)).pieces for text in OTHERS}) == len(OTHERS)
+
+
+def test_one_source_serves_all_mixtures():
+    named = [Target.named("positional-semantic", omega=w, a=1.0) for w in (0.25, 0.3, 0.9)]
+    kernels = [target_kernel(target) for target in named]
+    assert len({kernel.pieces for kernel in kernels}) == 1
+    z = np.random.default_rng(1).standard_normal((20, 2))
+    for target, kernel in zip(named, kernels, strict=True):
+        np.testing.assert_allclose(evaluate(target, kernel, z), target(z), rtol=1e-14)
+
+
+def test_exponents_are_not_shared():
+    sources = {target_kernel(Target(f"(1 + z1^2)^{p}")).pieces for p in (0.3, 0.4)}
+    assert len(sources) == 2
 
 
 def test_large_polynomials_are_generated(monkeypatch):
