@@ -96,7 +96,7 @@ def number_list(name: str, value: object) -> tuple[float, ...]:
     (1.0, 0.5)
     """
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise InputError(f"{name} is {shown(value)}; it must be a list of numbers, one per token")
+        raise InputError(f"{name} is {shown(value)}; it must be a list of numbers")
     return tuple(finite_number(f"an entry of {name}", entry) for entry in value)
 
 

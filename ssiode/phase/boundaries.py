@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
+import numpy as np
+
 from ssiode.phase import conditions
-from ssiode.phase.table import PhaseTable, phase_table
+from ssiode.phase.table import phase_table
 from ssiode.phase.task import check_strength, positional_strength, positional_weight
 
 NAMES = ("flip", "equal_minima", "positional_birth", "semantic_death", "mixed_birth")
@@ -77,38 +79,54 @@ def phase_boundaries(a: float) -> PhaseBoundaries:
     >>> phase_boundaries(0.5).flip is None
     True
     """
-    a, table = check_strength(a), phase_table()
+    a = check_strength(a)
     found = {
-        "flip": conditions.flip(table).omega(a),
-        "positional_birth": conditions.positional_corner(table).omega(a),
-        "semantic_death": conditions.semantic_corner(table).omega(a),
+        name: (float(omega[0]), float(error[0]))
+        for name, (omega, error) in boundary_curves(np.array([a])).items()
+        if np.isfinite(omega[0])
     }
-    mixed = conditions.fold(table).omega(a)
-    origin = "fold" if mixed else None
-    if mixed is None and _leaves_the_corner(table, a):
-        mixed = found["semantic_death"]
-        origin = "semantic_death" if mixed else None
-    found["mixed_birth"] = mixed
-    found["equal_minima"] = _equal_minima(table, a, found)
-    values = {name: None if one is None else one[0] for name, one in found.items()}
-    errors = {name: one[1] for name, one in found.items() if one is not None}
+    origin = "fold" if "mixed_birth" in found else None
+    if origin is None and "semantic_death" in found and _leaves_the_corner(a):
+        found["mixed_birth"], origin = found["semantic_death"], "semantic_death"
+    values = {name: found[name][0] if name in found else None for name in NAMES}
+    errors = {name: found[name][1] for name in NAMES if name in found}
     return PhaseBoundaries(a=a, **values, mixed_from=origin, errors=errors)
 
 
-def _leaves_the_corner(table: PhaseTable, a: float) -> bool:
+def _leaves_the_corner(a: float) -> bool:
     """Whether the semantic minimum dies by moving along the arc: no fold comes before."""
-    return positional_weight(a) < conditions.fold(table).ends[0, 1]
+    return positional_weight(a) < conditions.fold(phase_table()).ends[0, 1]
 
 
-def _equal_minima(table: PhaseTable, a: float, found: dict[str, Any]) -> Any:
-    """Equality with a minimum inside the arc where one is as deep, else with the corner."""
-    if (inside := conditions.equal_to_semantic(table).omega(a)) is not None:
-        return inside
-    corners, birth = conditions.equal_corners(table).omega(a), found["positional_birth"]
-    death = found["semantic_death"]
-    if corners is None or birth is None or death is None:
-        return None
-    return corners if birth[0] <= corners[0] <= death[0] else None
+def boundary_curves(a: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Return omega and its error on each boundary at strengths of shape (n,).
+
+    NaN where there is no boundary in [0, 1]. `mixed_birth` is the one in a fold.
+
+    Examples
+    --------
+    >>> omega, error = boundary_curves(np.array([0.5, 1.0]))["flip"]
+    >>> omega.round(6).tolist()
+    [nan, 0.640963]
+    """
+    table = phase_table()
+    curves = {
+        "flip": conditions.flip(table).omegas(a),
+        "equal_minima": conditions.equal_to_semantic(table).omegas(a),
+        "positional_birth": conditions.positional_corner(table).omegas(a),
+        "semantic_death": conditions.semantic_corner(table).omegas(a),
+        "mixed_birth": conditions.fold(table).omegas(a),
+    }
+    # Equality with a minimum inside the arc where one is as deep, else with the corner.
+    corners, inside = conditions.equal_corners(table).omegas(a), curves["equal_minima"]
+    with np.errstate(invalid="ignore"):
+        are_minima = curves["positional_birth"][0] <= corners[0]
+        are_minima &= corners[0] <= curves["semantic_death"][0]
+    curves["equal_minima"] = tuple(
+        np.where(np.isnan(inside[0]) & are_minima, at_corners, at_inside)
+        for at_corners, at_inside in zip(corners, inside, strict=True)
+    )
+    return curves
 
 
 @dataclass(frozen=True)

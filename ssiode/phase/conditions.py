@@ -41,22 +41,16 @@ class LinearCondition:
     terms: tuple[float, float, float]
     errors: tuple[float, float, float]
 
-    def omegas(self, a: np.ndarray) -> np.ndarray:
-        """Return omega at strengths a of shape (n,); NaN outside of [0, 1]."""
+    def omegas(self, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return omega at strengths a, and its errors, of their shape; NaN outside of [0, 1]."""
         still, semantic, positional = self.terms
-        rate = 2 * semantic - 2 * positional_weight(a) * positional
-        omega = (2 * semantic - still) / np.where(rate == 0, np.nan, rate)
-        return np.where((omega >= 0) & (omega <= 1), omega, np.nan)
-
-    def omega(self, a: float) -> tuple[float, float] | None:
-        """Return omega at a, and its error; None outside of [0, 1]."""
-        omega = float(self.omegas(np.array(a)))
-        if np.isnan(omega):
-            return None
         alpha = positional_weight(a)
-        rate = 2 * self.terms[1] - 2 * alpha * self.terms[2]
-        weights = np.array([1.0, 2 * (1 - omega), 2 * omega * alpha])
-        return omega, float(weights @ np.array(self.errors) / abs(rate))
+        rate = 2 * semantic - 2 * alpha * positional
+        rate = np.where(rate == 0, np.nan, rate)
+        omega = (2 * semantic - still) / rate
+        omega = np.where((omega >= 0) & (omega <= 1), omega, np.nan)
+        weights = np.stack(np.broadcast_arrays(1.0, 2 * (1 - omega), 2 * omega * alpha), axis=-1)
+        return omega, weights @ np.array(self.errors) / np.abs(rate)
 
 
 def flip(table: PhaseTable) -> LinearCondition:
@@ -65,9 +59,9 @@ def flip(table: PhaseTable) -> LinearCondition:
     Examples
     --------
     >>> from ssiode.phase.table import phase_table
-    >>> omega, error = flip(phase_table()).omega(1.0)
-    >>> round(omega, 6), error < 1e-9
-    (0.640963, True)
+    >>> omega, error = flip(phase_table()).omegas(np.array([1.0]))
+    >>> omega.round(6).tolist(), bool(error < 1e-9)
+    ([0.640963], True)
     """
     return _slope_difference(table, 0.0, 0.0)
 
@@ -139,23 +133,18 @@ class PlaceCurve:
         """(omega, alpha) at x = 0 and x = 1, shape (2, 2); alpha grows from one to the other."""
         return self.tasks(np.array([0.0, 1.0]))
 
-    def omegas(self, a: np.ndarray) -> np.ndarray:
-        """Return omega at strengths a of shape (n,); NaN where the curve does not pass."""
+    def omegas(self, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return omega at strengths a of shape (n,), and its errors; NaN where none passes."""
         alpha = positional_weight(a)
-        omega = self.tasks(self._places(alpha))[:, 0]
-        is_beyond = (alpha < self.ends[0, 1]) | (alpha > self.ends[1, 1])
-        return np.where(is_beyond, np.nan, omega)
-
-    def omega(self, a: float) -> tuple[float, float] | None:
-        """Return omega at a, and its error; None where the curve does not pass a."""
-        alpha = positional_weight(a)
-        if not self.ends[0, 1] <= alpha <= self.ends[1, 1]:
-            return None
-        x = self._places(np.array([alpha]))
-        values = self.pair(x)[..., 0]
-        # The second condition says that the first does not change with x: only omega moves.
-        rate = abs(2 * values[0, 1] - 2 * alpha * values[0, 2])
-        return float(self.tasks(x)[0, 0]), self.error / rate
+        passes = (alpha >= self.ends[0, 1]) & (alpha <= self.ends[1, 1])
+        omega, error = np.full(alpha.shape, np.nan), np.full(alpha.shape, np.nan)
+        if passes.any():
+            x = self._places(alpha[passes])
+            first = self.pair(x)[0]
+            # The second condition says that the first does not change with x: only omega moves.
+            rate = 2 * first[1] - 2 * alpha[passes] * first[2]
+            omega[passes], error[passes] = self.tasks(x)[:, 0], self.error / np.abs(rate)
+        return omega, error
 
     def _places(self, alpha: np.ndarray) -> np.ndarray:
         """The x at which the curve has these alpha, by bisection."""
