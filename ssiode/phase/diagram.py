@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -72,8 +73,8 @@ class PhaseDiagram:
     def regions(self) -> tuple[str, ...]:
         """Names of the regions in view, by ascending a and omega of their first part."""
         low, high = self.omega_range
-        seen = [band.region for band in self.bands if np.any((band.upper > low) & (band.lower < high))]
-        return tuple(dict.fromkeys(seen))
+        seen = [band for band in self.bands if np.any((band.upper > low) & (band.lower < high))]
+        return tuple(dict.fromkeys(band.region for band in seen))
 
     @cached_property
     def curves(self) -> Mapping[str, tuple[np.ndarray, np.ndarray]]:
@@ -164,7 +165,7 @@ def phase_diagram(
     low, high = a_range
     inner = sorted({one.a for one in crossings if low < one.a < high})
     edges = [low, *inner, high]
-    bands = [band for ends in zip(edges[:-1], edges[1:], strict=True) for band in _bands(*ends)]
+    bands = [band for ends in pairwise(edges) for band in _bands(*ends)]
     return PhaseDiagram(a_range, omega_range, tuple(bands), crossings)
 
 
@@ -206,7 +207,7 @@ def _bands(low: float, high: float) -> list[Band]:
             lower,
             upper,
         )
-        for (below, lower), (above, upper) in zip(edges[:-1], edges[1:], strict=True)
+        for (below, lower), (above, upper) in pairwise(edges)
     ]
 
 

@@ -56,7 +56,7 @@ class TaskGrid:
 
     @cached_property
     def minimum_place(self) -> np.ndarray:
-        """x = e^2 of the global minimum, which is on the arc."""
+        """The x = e^2 of the global minimum, which is on the arc."""
         x = np.linspace(0, 1, _ARC_POINTS)
         lowest = np.full(self.parts[0].shape, np.inf)
         place = np.zeros(lowest.shape)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ssiode.dynamics.checks import require_memory_for_records, started
-from ssiode.dynamics.methods import Method, Run
+from ssiode.dynamics.chunks import advance_in_chunks, keep_only
+from ssiode.dynamics.methods import Method
 from ssiode.dynamics.pacing import Pace
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 # at fixed steps, each at most an eighth later, so that they depend on no clock.
 _ENOUGH = 0.75
 _FIRST_LOOK = 64
-_FLOATS_PER_CHUNK = 2**21
 _RESAMPLES = 2000
 _SEED_OF_RUN, _SEED_OF_BOOTSTRAP = 0, 1
 
@@ -213,7 +212,7 @@ def first_passages(
         diverged[numbers] = ~run.state.alive
         going = (steps[numbers] < 0) & run.state.alive
         numbers = numbers[going]
-        _keep_only(run, going)
+        keep_only(run, going)
         recovered = int((steps[is_counted] >= 0).sum())
         possible = recovered + int(is_counted[numbers].sum())
         if was_interrupted or not needed or recovered >= needed:
@@ -222,7 +221,7 @@ def first_passages(
             break
         look = int(min(max(_FIRST_LOOK, done + max(_FIRST_LOOK, done // 8)), np.ceil(limit)))
         tell(f"{recovered} of {n_counted} recovered, step {done:.2g}")
-        was_interrupted = not _advance(run, (look - done) * sgd.batch, pace, interrupted)
+        was_interrupted = not advance_in_chunks(run, (look - done) * sgd.batch, pace, interrupted)
         done = run.state.steps_done
     point = RecoveryPoint(
         sgd.d, sgd.gamma, sgd.seed, steps, start, is_counted, diverged, done, "measured"
@@ -230,28 +229,3 @@ def first_passages(
     if point.median is None:
         point = dataclasses.replace(point, status="interrupted" if was_interrupted else "censored")
     return point
-
-
-def _keep_only(run: Run, going: np.ndarray) -> None:
-    """Drop the replicas that need not run further, so that threads share the others evenly."""
-    if going.all():
-        return
-    names = ("weights", "updates", "streams", "fresh_streams", "recovery_steps", "alive")
-    kept = {name: getattr(run.state, name)[going] for name in names}
-    run.state = dataclasses.replace(run.state, **kept)
-
-
-def _advance(run: Run, n_samples: int, pace: Pace, interrupted: Callable[[], bool]) -> bool:
-    """Advance by samples, in chunks; return False if Ctrl-C came before the end."""
-    problem = run.state.problem
-    floats = (problem.length + problem.target.n_outputs) * len(run.state.weights)
-    most = max(1, _FLOATS_PER_CHUNK // floats)
-    while n_samples > 0:
-        if interrupted():
-            return False
-        chunk = pace.chunk(min(n_samples, most))
-        start = time.perf_counter()
-        run.advance(chunk)
-        pace.over(chunk, time.perf_counter() - start)
-        n_samples -= chunk
-    return True
