@@ -67,6 +67,20 @@ NAMED_TARGETS: Mapping[str, NamedTarget] = {
         ),
         ranges={"omega": (0.0, 1.0, True), "a": (0.0, 1.0, False)},
     ),
+    "positional-semantic-shift": NamedTarget(
+        expression=(
+            "[sigmoid(S1^2 - S1*S2), sigmoid(S1*S2 - S1^2),"
+            " sigmoid(S1*S2 - S2^2), sigmoid(S2^2 - S1*S2)]"
+        )
+        .replace("S1", "((1 - omega)*z1 + omega*a)")
+        .replace("S2", "((1 - omega)*z2 - omega*a)"),
+        length=2,
+        description=(
+            "softmax(s s^T) of s = (1 - omega) z + omega a (1, -1), row by row: no transition "
+            "(Arnaboldi et al., arXiv 2506.02651, appendix F.3)"
+        ),
+        ranges={"omega": (0.0, 1.0, True), "a": (0.0, 1.0, False)},
+    ),
 }
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from ssiode.phase.diagram import PhaseDiagram
     from ssiode.phase.raster import PhaseRaster
+    from ssiode.phase.shifted import ShiftedPath
 
 _KIND_COLOURS = {
     "semantic": SEMANTIC_COLOUR,
@@ -94,14 +95,20 @@ def plot_boundaries(ax: Axes, diagram: PhaseDiagram) -> list[Artist]:
     ]
 
 
-def diagram_figure(diagram: PhaseDiagram) -> Figure:
-    """Return the phase diagram with its legend."""
+def diagram_figure(
+    diagram: PhaseDiagram, a: float | None = None, omega: float | None = None
+) -> Figure:
+    """Return the phase diagram with its legend, and a line at one a or a star at one task."""
     from matplotlib.patches import Patch
 
     figure = new_figure(8.6, 4.6)
     ax = figure.add_subplot()
     plot_regions(ax, diagram)
     lines = [line for line in plot_boundaries(ax, diagram) if _is_in_view(line, diagram)]
+    if a is not None and omega is None:
+        ax.axvline(a, color="white", lw=1.5, ls=(0, (1, 2)))
+    elif a is not None:
+        ax.plot([a], [omega], "*", ms=13, color="white", mec="black", clip_on=False, zorder=5)
     ax.set_xlim(*diagram.a_range)
     ax.set_ylim(*diagram.omega_range)
     _name_axes(ax)
@@ -155,4 +162,27 @@ def raster_figure(raster: PhaseRaster) -> Figure:
     ax.set_ylim(*raster.omega_range)
     _name_axes(ax)
     figure.colorbar(image, label=raster.label)
+    return figure
+
+
+def plot_path(ax: Axes, path: ShiftedPath) -> list[Artist]:
+    """Draw e, m and the risk of the global minimum over omega; return the lines."""
+    omega = [one.omega for one in path.minima]
+    lines = [
+        ax.plot(omega, [one.m for one in path.minima], "o-", ms=3, color=SEMANTIC_COLOUR)[0],
+        ax.plot(omega, [one.e for one in path.minima], "s-", ms=3, color=POSITIONAL_COLOURS[0])[0],
+        ax.plot(omega, [one.risk for one in path.minima], "--", color="black")[0],
+    ]
+    for line, label in zip(lines, ("$m$", "$e$", "$R$"), strict=True):
+        line.set_label(label)
+    ax.set_xlabel(r"positional part $\omega$")
+    ax.set_ylabel("global minimum")
+    ax.legend(frameon=False)
+    return lines
+
+
+def shifted_figure(path: ShiftedPath) -> Figure:
+    """Return the path of global minima."""
+    figure = new_figure(5.6, 3.8)
+    plot_path(figure.add_subplot(), path)
     return figure

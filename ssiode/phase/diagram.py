@@ -134,11 +134,11 @@ class PhaseDiagram:
             ],
         }
 
-    def figure(self) -> Figure:
-        """Draw the diagram."""
+    def figure(self, a: float | None = None, omega: float | None = None) -> Figure:
+        """Draw the diagram, with a line at one a, or a star at one task."""
         from ssiode.phase_plots import diagram_figure
 
-        return diagram_figure(self)
+        return diagram_figure(self, a, omega)
 
 
 def phase_diagram(

@@ -25,14 +25,21 @@ error.
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from ssiode.errors import choose, whole_number
 from ssiode.phase.softmax_moments import softmax_entry
-from ssiode.phase.task import check_mixture, check_strength, positional_weight
+from ssiode.phase.task import (
+    check_mixture,
+    check_strength,
+    positional_weight,
+    steepest_direction,
+)
 from ssiode.threads import map_in_threads
 
 LOSSES = ("squared", "frobenius")
@@ -71,6 +78,17 @@ class Origin:
     shifts: int
     seed: int
 
+    @property
+    def steepest_direction(self) -> dict[str, float] | None:
+        """Its e and m; None where R does not fall."""
+        return steepest_direction(self.ee, self.mm)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        data = dataclasses.asdict(self)
+        data["hessian"] = {"ee": data.pop("ee"), "em": 0.0, "mm": data.pop("mm")}
+        return data | {"steepest_direction": self.steepest_direction}
+
 
 @dataclass(frozen=True)
 class Flip:
@@ -90,6 +108,16 @@ class Flip:
     error: float | None
     shifts: int
     seed: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        data = dataclasses.asdict(self)
+        return {"flip": data.pop("omega"), "flip_error": data.pop("error"), **data}
+
+
+def check_loss(loss: object) -> str:
+    """Return one of `LOSSES`, else raise `InputError`."""
+    return choose("loss", loss, LOSSES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +175,7 @@ class _Shifts:
 
     @classmethod
     def drawn(cls, loss: str, shifts: int, seed: int) -> _Shifts:
-        loss = choose("loss", loss, LOSSES)
+        loss = check_loss(loss)
         shifts = whole_number("shifts", shifts, minimum=2, maximum=10**4)
         seed = whole_number("seed", seed, minimum=0)
         draws = np.random.default_rng(seed).random((shifts, 2, 2))

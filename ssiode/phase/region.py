@@ -11,7 +11,7 @@ import numpy as np
 from ssiode.phase.arc import ArcMinima, arc_minima
 from ssiode.phase.flow import flow_end
 from ssiode.phase.still_tokens import minima_without_tokens
-from ssiode.phase.task import Task
+from ssiode.phase.task import Task, steepest_direction
 
 _ENDS = {0.0: "semantic", 1.0: "positional"}
 
@@ -116,7 +116,7 @@ def phase_region(omega: float, a: float) -> PhaseRegion:
     """
     task = Task.of(omega, a)
     hessian = task.hessian(0.0, 0.0)
-    direction = _steepest(hessian)
+    direction = steepest_direction(float(hessian[0, 0]), float(hessian[1, 1]))
     if task.semantic_part == 0:
         minima, name, reason = _without_tokens(task)
         end = minima[0].kind if direction else None
@@ -155,15 +155,6 @@ def _region(
         hessian_error=2 * max(task.error(1, 0), task.error(0, 1)),
         flow_ends_at=end,
     )
-
-
-def _steepest(hessian: np.ndarray) -> dict[str, float] | None:
-    """The axis of the lower curvature, as the Hessian at the origin is diagonal."""
-    ee, mm = hessian[0, 0], hessian[1, 1]
-    if min(ee, mm) >= 0:
-        return None
-    is_positional = ee < mm
-    return {"e": float(is_positional), "m": float(not is_positional)}
 
 
 def _minima(task: Task, found: ArcMinima) -> tuple[PhaseMinimum, ...]:

@@ -47,6 +47,18 @@ def check_mixture(omega: object) -> float:
     return value
 
 
+def steepest_direction(ee: float, mm: float) -> dict[str, float] | None:
+    """The axis of the lower curvature, as the Hessian at the origin is diagonal.
+
+    >>> steepest_direction(-0.1, -0.2)
+    {'e': 0.0, 'm': 1.0}
+    """
+    if min(ee, mm) >= 0:
+        return None
+    is_positional = ee < mm
+    return {"e": float(is_positional), "m": float(not is_positional)}
+
+
 @dataclass(frozen=True, eq=False)
 class Task:
     r"""R(e, m) = E |T - S|^2 / 2 of attention on two tokens with opposite rows of norm 1.

@@ -14,7 +14,7 @@ from ssiode.errors import InputError, choose, finite_number, shown, whole_number
 from ssiode.interrupts import held_interrupts
 from ssiode.loss import FrobeniusLoss, Loss, SquaredLoss
 from ssiode.phase.ends import EndCounts, count_ends, run_to_end
-from ssiode.phase.linear_regime import STARTS, leading_probability, time_to
+from ssiode.phase.linear_regime import STARTS, leading_probability, recovery_probability
 from ssiode.phase.origin import LOSSES, Flip, Origin, at_origin, flip_at_origin
 from ssiode.phase.task import check_mixture, check_strength
 from ssiode.phase.transition_fit import TransitionFit, fit_transition
@@ -293,10 +293,9 @@ class _Plan:
         return count_ends(origin.omega, ends, self.threshold, seed, self._predicted(d, origin))
 
     def _predicted(self, d: int, origin: Origin) -> float | None:
-        t = self.time
-        if t is None:
-            t = time_to(origin, self.gamma, d, self.start, self.threshold)
-        return None if t is None else leading_probability(origin, self.gamma, t, self.start)
+        if self.time is None:
+            return recovery_probability(origin, self.gamma, d, self.start, self.threshold)
+        return leading_probability(origin, self.gamma, self.time, self.start)
 
     def _problem(self, d: int, omega: float, seed: int) -> Problem:
         losses: dict[str, Loss] = {"squared": SquaredLoss(0.5), "frobenius": FrobeniusLoss()}
