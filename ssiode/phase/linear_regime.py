@@ -14,9 +14,9 @@ with :math:`s_0 = 1` for random weights and 0 from e = m = 0, and
 .. math:: P(|m| > |e|) = \frac2\pi \arctan\frac{\sigma_m(t)}{\sigma_e(t)} .
 
 At one time the dimension does not matter. Runs that end at recovery, |(e, m)| = eta, end later at
-larger d. From a time T with :math:`\sigma_e^2 + \sigma_m^2 = \eta^2` to its own end, a replica with
-(e, m) = (sigma_e x, sigma_m y) at T follows the drift: e grows by :math:`e^{\lambda_e\tau}`, so both
-overlaps end at :math:`\eta/\sqrt2` if
+larger d. From a time T with :math:`\sigma_e^2 + \sigma_m^2 = \eta^2` to its own end, a replica that
+has (e, m) = (sigma_e x, sigma_m y) at T follows the drift, by which e grows as
+:math:`e^{\lambda_e\tau}`. Both overlaps end at :math:`\eta/\sqrt2` if
 
 .. math:: \frac{\sigma_m |y|}{\eta/\sqrt2} =
           \Big(\frac{\sigma_e |x|}{\eta/\sqrt2}\Big)^{\lambda_m/\lambda_e},

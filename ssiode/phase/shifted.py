@@ -163,8 +163,8 @@ def _global_minimum(omega: float, found: Landscape) -> ShiftedMinimum:
     sign = 1.0 if e > 0 or (e == 0 and m > 0) else -1.0
     return ShiftedMinimum(
         omega=omega,
-        e=sign * e,
-        m=sign * m,
+        e=abs(e),
+        m=sign * m + 0.0,  # no -0
         place_error=best.position_error,
         risk=best.risk,
         risk_error=best.risk_error,
