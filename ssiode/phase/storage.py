@@ -35,7 +35,8 @@ def stored(key: str, compute: Callable[[], Table], kind: type[Table]) -> Table:
     path = cache_folder() / f"{kind.__name__}-{digest}.npz"
     names = [field.name for field in dataclasses.fields(kind)]
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        # A stream of our own is closed where the file is cut.
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
             return kind(**{name: arrays[name] for name in names})
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         table = compute()
