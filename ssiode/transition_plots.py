@@ -55,40 +55,43 @@ def plot_probabilities(ax: Axes, found: Transition) -> list[Artist]:
     return artists
 
 
-def plot_crossings(ax: Axes, found: Transition) -> list[Artist]:
-    """Draw crossing and width of the fits over d, with those of the linear regime as lines."""
-    artists: list[Artist] = []
+def plot_over_d(ax: Axes, found: Transition, name: str) -> list[Artist]:
+    """Draw `crossing` or `width` of the fits over d, and of the linear regime as a line."""
     fitted = [result for result in found.results if result.fit is not None]
-    rows = (
-        ("crossing", POSITIONAL_COLOURS[0], "o", r"crossing $\omega_c$"),
-        ("width", POSITIONAL_COLOURS[1], "s", "width $w$"),
-    )
-    for name, colour, marker, label in rows:
-        values = [getattr(result.fit, name) for result in fitted]
-        errors = [getattr(result.fit, f"{name}_error") for result in fitted]
-        d = [result.d for result in fitted]
-        artists.append(
-            ax.errorbar(d, values, errors, fmt=marker, ms=4, capsize=2, color=colour, label=label)
-        )
-        predicted = [(r.d, getattr(r, f"predicted_{name}")) for r in found.results]
-        predicted = [pair for pair in predicted if pair[1] is not None]
-        if predicted:
-            ax.plot(*np.transpose(predicted), ls=(0, (4, 2)), color=colour, lw=0.8)
-    if found.flip.omega is not None:
-        ax.axhline(found.flip.omega, color=SEMANTIC_COLOUR, lw=1, ls=":", label="flip")
+    d = [result.d for result in fitted]
+    values = [getattr(result.fit, name) for result in fitted]
+    errors = [getattr(result.fit, f"{name}_error") for result in fitted]
+    colour = POSITIONAL_COLOURS[0]
+    artists: list[Artist] = [
+        ax.errorbar(d, values, errors, fmt="o", ms=4, capsize=2, color=colour, label="fit")
+    ]
+    predicted = [(result.d, getattr(result, f"predicted_{name}")) for result in found.results]
+    predicted = [pair for pair in predicted if pair[1] is not None]
+    if predicted:
+        line = {"ls": (0, (4, 2)), "color": colour, "lw": 0.8, "label": "linear regime"}
+        artists += ax.plot(*np.transpose(predicted), **line)
+    if name == "crossing" and found.flip.omega is not None:
+        artists.append(ax.axhline(found.flip.omega, color=SEMANTIC_COLOUR, lw=1, ls=":"))
+        artists[-1].set_label("flip at the origin")
     ax.set_xscale("log")
-    ax.set_ylim(bottom=0)
-    ax.set_xlabel("$d$")
+    dims = [result.d for result in found.results]
+    ax.set_xticks(dims, [str(value) for value in dims])
+    ax.minorticks_off()
+    ax.set_ylabel({"crossing": r"crossing $\omega_c$", "width": "width $w$"}[name])
     ax.legend(frameon=False, fontsize="small")
     return artists
 
 
 def transition_figure(found: Transition) -> Figure:
     """Return the probabilities, and beside them crossing and width if there are several d."""
-    is_wide = len(found.results) > 1
-    figure = new_figure(8.6 if is_wide else 5.6, 3.8)
-    axes = figure.subplots(1, 2 if is_wide else 1, squeeze=False)[0]
-    plot_probabilities(axes[0], found)
-    if is_wide:
-        plot_crossings(axes[1], found)
+    if len(found.results) < 2:
+        figure = new_figure(5.6, 3.8)
+        plot_probabilities(figure.add_subplot(), found)
+        return figure
+    figure = new_figure(8.6, 4.2)
+    axes = figure.subplot_mosaic([["ends", "crossing"], ["ends", "width"]])
+    plot_probabilities(axes["ends"], found)
+    for name in ("crossing", "width"):
+        plot_over_d(axes[name], found, name)
+    axes["width"].set_xlabel("$d$")
     return figure

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # Looks for replicas that have recovered, in ODE time.
 _LOOK = 0.5
-# Half of the level of one standard deviation of a Gaussian number.
+# Of one standard deviation of a Gaussian number.
 _LEVEL = 0.6827
 
 
