@@ -1,9 +1,10 @@
 """What a task of the phase diagram costs by the table, beside a quadrature of the risk.
 
 The quadrature is the plain one: a tensor Gauss-Hermite rule of 19 nodes on four axes for one task
-and one (e, m), of which a pixel needs two at least. Pixels are those of a 200 x 200 raster of each scalar, that of the minima included;
-the time from start is that of a process that computes the table and draws the full figure, less
-that of one that only imports. Only the ratios mean something on another machine.
+and one (e, m), of which a pixel needs two at least. Pixels are those of a 200 x 200 raster of each
+scalar, that of the minima included; the time from start is that of a process that computes the
+table and draws the full figure, less that of one that only imports. Only the ratios mean something
+on another machine.
 ``python -m validation.benchmarks.phase``.
 """
 
