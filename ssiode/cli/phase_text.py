@@ -62,7 +62,7 @@ def region_text(found: PhaseRegion) -> str:
     certified = "certified" if found.is_certified else "not certified"
     return "\n".join(
         [
-            f"omega = {found.omega:g}, a = {found.a:g}: {found.region}",
+            f"omega = {found.omega:.10g}, a = {found.a:.10g}: {found.region}",
             text_table(rows),
             f"{certified}: {found.reason}",
             _hessian_line(found.hessian["ee"], found.hessian["mm"], found.hessian_error),
